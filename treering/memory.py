@@ -427,7 +427,7 @@ class Memory:
         """
         check_confidence(min_confidence)
         chosen, default = self._views.catch_up_and_plan(relations, alpha)
-        limit, count = _budget(budget, default, CONTEXT_TOKENS).counted(count_tokens)
+        limit, count = _budget(budget, default, CONTEXT_TOKENS).limit_and_count(count_tokens)
         asked = (query, to_filter(where), mode or default.mode, chosen, default)
         return self._views.context(*asked, limit, count, min_confidence)
 

@@ -154,7 +154,7 @@ class Answerer:
                 "ask a shorter question"
             )
         room = Budget(left) if budget.unit == "tokens" else budget
-        return room.counted(llm.count_tokens, left)
+        return room.limit_and_count(llm.count_tokens, left)
 
     def ask(self, context: Context, settings: SpaceSettings) -> Answer:
         """Answer the context's query from its passages. Raises LLMError."""

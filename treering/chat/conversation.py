@@ -88,7 +88,7 @@ class Conversations:
     ) -> ChatPrompt:
         """The prompt that a model would get for a message; nothing is stored."""
         settings = settings_of(self._space)
-        limit, count = _budget(budget, settings).counted(count)
+        limit, count = _budget(budget, settings).limit_and_count(count)
         check_message(message, limit, count)
         self._views.catch_up()
         history = self._history(source, limit)
@@ -173,7 +173,7 @@ class Conversations:
         llm = self._account.llm()
         settings = settings_of(self._space)
         window = llm.context_window - REPLY_TOKENS
-        within, count = _budget(budget, settings).counted(llm.count_tokens, window)
+        within, count = _budget(budget, settings).limit_and_count(llm.count_tokens, window)
         check_message(message, within, count)
         self._views.catch_up(begins=True)
         database = self._space.database

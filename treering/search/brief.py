@@ -214,7 +214,7 @@ def _sentences(
 
 
 def _is_statement(sentence: str) -> bool:
-    """Return whether a sentence is no question, supposition, code or line of a log."""
+    """Return whether a sentence states something: not a question, supposition, code or log."""
     if len(sentence) > MAX_LINE_CHARS or len(sentence.split()) < MIN_WORDS:
         return False
     letters = sum(char.isalpha() or char.isspace() for char in sentence)

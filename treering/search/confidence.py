@@ -1,8 +1,8 @@
 """How sure a hit is: the probability that it answers its query, from its own score terms.
 
 A search always finds its k best, however bad. The confidence is the product of two logistic models:
-whether the memory answers the query (by the rare words that the best hits hold, their meaning and
-how far they stand out), and if so, whether this hit does (by its lead over the next one).
+whether the memory answers the query (by the rare words in the best hits, their meaning and their
+distance from the others), and if so, whether this hit does (by its lead over the next one).
 
 They were fitted to 2,281 questions of eight sets: turns, notes, facts and passages in English,
 German and Chinese, some without their evidence. On a set that was left out, a floor of 0.1 shows
@@ -44,7 +44,7 @@ _MOST: Final = 50.0  # exp of more overflows nowhere but says nothing more
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceModel:
-    """A logistic model; the features that it has no weight for take no part."""
+    """A logistic model of the features that it has weights for."""
 
     bias: float
     weights: Mapping[str, float]

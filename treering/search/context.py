@@ -58,8 +58,10 @@ class Budget:
         size = FragmentSize.parse(f"{given} tokens" if given.isdecimal() else given, "the budget")
         return cls(size.count, size.unit)
 
-    def counted(self, count: CountTokens, window: int | None = None) -> tuple[int, CountTokens]:
-        """The limit and a count in its unit; what fits also fits a ``window`` of tokens."""
+    def limit_and_count(
+        self, count: CountTokens, window: int | None = None
+    ) -> tuple[int, CountTokens]:
+        """Return the limit and a count in its unit; a text that fits also fits a ``window``."""
         if self.unit == "tokens":
             return min(self.limit, window or self.limit), count
         measure = _MEASURES[self.unit]
@@ -134,11 +136,11 @@ def assemble(
     every = iter(candidates)
     best = next(every, None)
     if best is None:
-        return arrange(query, [], budget, count)
+        return _arrange(query, [], budget, count)
     is_whole = _tokens([best], count) <= budget
-    taken = [best] if is_whole else excerpt(query, best, budget, count)
+    taken = [best] if is_whole else _excerpt(query, best, budget, count)
     total, misses = _tokens(taken, count), 0
-    exact = True  # ``total`` is what was counted, not a sum of upper bounds
+    exact = True  # whether ``total`` is a count, not a sum of upper bounds
     for candidate in every:
         if misses == MAX_MISSES:
             break
@@ -146,7 +148,7 @@ def assemble(
             continue
         # Counting all passages for each candidate would cost more than the search: upper bounds
         # are added up, and the exact count is made only if they do not fit.
-        cost = cost_of(candidate, count)
+        cost = count(_show(1, [candidate])) + 1  # at most, as neighbours share a citation
         if total + cost > budget and not exact:
             total, exact = _tokens(taken, count), True
         # Beside a neighbour a candidate needs no citation of its own, so it may cost less.
@@ -159,7 +161,7 @@ def assemble(
             continue
         taken.append(candidate)
         total, exact = total + cost, False
-    return arrange(query, taken, budget, count)
+    return _arrange(query, taken, budget, count)
 
 
 def assemble_whole(
@@ -184,7 +186,7 @@ def assemble_whole(
         elif (misses := misses + 1) == MAX_MISSES:
             break
     if first is not None and not taken:
-        taken = [part] if (part := excerpt(query, first, budget, count)) else []
+        taken = [part] if (part := _excerpt(query, first, budget, count)) else []
     return _context(query, _laid_out(taken, layout), budget, count, layout.cites)
 
 
@@ -194,12 +196,7 @@ def _laid_out(taken: Sequence[list[Candidate]], layout: Layout) -> list[_Passage
     return _runs([member for members in taken for member in members])
 
 
-def cost_of(candidate: Candidate, count: CountTokens) -> int:
-    """Return the most that showing a candidate costs: neighbours share a citation."""
-    return count(_show(1, [candidate])) + 1
-
-
-def excerpt(query: str, candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
+def _excerpt(query: str, candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
     """Return the sentences of a fragment in a row that fit and say most words of the query.
 
     If no whole sentence with such a word fits, return parts of sentences; if the fragment says no
@@ -303,7 +300,7 @@ def _times(runs: Sequence[_PassageRun]) -> list[float]:
     return said_at
 
 
-def arrange(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
+def _arrange(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
     """Return candidates, best first, as passages in reading order, as many as fit."""
     fitting = list(taken)
     while fitting and _tokens(fitting, count) > budget:
@@ -343,7 +340,7 @@ def _text(runs: Sequence[_PassageRun], cites: bool = True) -> str:
 def _show(number: int, members: Sequence[Candidate]) -> str:
     """Return a passage under its citation."""
     hit = members[0].hit
-    # Turns are told apart by the minute; of a text the day is enough, and costs half as much.
+    # Turns differ by the minute; for a text the day is enough, and costs half as much.
     moment = "%Y-%m-%d %H:%M" if hit.kind == "chat" else "%Y-%m-%d"
     date = f", {hit.at:{moment}}" if hit.at else ""
     label = f"summary of {hit.summary_of} texts" if hit.summary_of else _label(hit.source)

@@ -77,7 +77,7 @@ class RowFilter:
         hidden = [*expired, *without]
         if condition == Filter() and not hidden:
             return cls(reader, snapshot, None, condition)
-        compile_filter(condition, reader.dialect)  # raises for what cannot mean anything
+        compile_filter(condition, reader.dialect)  # raises FilterError
         rest, masks = _by_columns(reader, snapshot, condition, whole=whole)
         if hidden:
             masks.append(~_among(snapshot.entry, hidden))

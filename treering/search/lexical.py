@@ -249,7 +249,7 @@ class Lexical:
     def _new_columns(
         self, looked_up: Mapping[int, TermPostings], columns: Mapping[int, Floats]
     ) -> dict[int, Floats]:
-        """Return room for the columns of wide terms that have none yet."""
+        """Return room for the columns of wide terms that lack one."""
         size = self._lengths.size
         if size < WORTHWHILE:
             return {}

@@ -144,7 +144,7 @@ class _Date:
 
 
 def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Period]:
-    """Return the periods that a text names; "since May" has no end, "until May" no start.
+    """Return the periods that a text names; "since May" ends never, "until May" starts never.
 
     "Last week" counts from ``now``, by the local clock if that has no zone. A date without a year
     is the latest one that has begun by then, in "between May and July 2025" the latest before July.
@@ -234,7 +234,7 @@ def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
 
 
 def _read(read: _Read, match: re.Match[str], now: datetime) -> Span | None:
-    """Return the time of a date; None if there is no such time, as before the year 1."""
+    """Return the time of a date; None for an impossible time, as before the year 1."""
     try:
         return read(match, now)
     except (OverflowError, ValueError):  # datetime raises the one or the other
@@ -325,7 +325,7 @@ def _date(match: re.Match[str], now: datetime) -> Span | None:
 
 
 def _span(year: int, month: int, day: int) -> Span | None:
-    """Return the time of a date whose day, or month and day, may be 0; None if it is no date."""
+    """Return the time of a date; day, or month and day, may be 0. None for an impossible date."""
     try:
         start = datetime(year, month or 1, day or 1)
     except ValueError:

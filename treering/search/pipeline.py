@@ -65,7 +65,7 @@ def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries)
 
 
 def _score(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> None:
-    """Score all fragments by words, meaning and surroundings, and by what the questions ask for."""
+    """Score all fragments by words, meaning and surroundings, and by signals of the questions."""
     snapshot, queries, model = ranking.snapshot, ranking.queries, ranking.snapshot.state.model
     readable = None
     if model is not None and model.name == BUNDLED:  # another may have learned any language

@@ -1,4 +1,4 @@
-"""Rounds of chats as what is ranked: a user's message with the replies to it (FragRel, B.3).
+"""Ranks rounds of chats: a user's message with the replies to it (FragRel, B.3).
 
 No round is stored: rounds are put together from the fragments of a snapshot. So each message is
 durable and found before its reply comes, and an erased one is in no round.
@@ -134,7 +134,7 @@ def group_rows(snapshot: Snapshot, starts: Flags, lengths: Floats) -> tuple[Snap
 def reading_of(snapshot: Snapshot) -> ReadingOrder:
     """Return the reading order of a snapshot."""
     reading = snapshot.items.reading
-    assert reading is not None  # whatever reads a space has its order
+    assert reading is not None  # the snapshot of a space has it
     return reading
 
 

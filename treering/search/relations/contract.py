@@ -21,7 +21,7 @@ Labels = NDArray[np.integer[Any]]
 """Codes or counts, in 32 or 64 bits."""
 
 MISSING = -1
-"""The code of an item that has no document, session or speaker."""
+"""The code of an item without a document, session or speaker."""
 
 
 Flags = NDArray[np.bool_]
@@ -120,7 +120,7 @@ def cosines(vectors: Matrix, queries: Floats) -> Floats:
     """
     if isinstance(vectors, SearchedMatrix):
         return vectors.cosines(queries)
-    # Stored vectors are finite: a warning is of what BLAS reads behind a short row, and ignores.
+    # Stored vectors are finite: a warning is about memory behind a short row that BLAS ignores.
     with np.errstate(invalid="ignore"):
         likeness: Floats = (queries @ np.asarray(vectors).T).T
     return likeness
@@ -282,7 +282,7 @@ def is_relation(term: object) -> TypeGuard[Relation]:
 
 
 RelationFactory = Callable[..., Relation]
-"""What the entry point group ``treering.relations`` names: keyword parameters to a relation."""
+"""An entry point of the group ``treering.relations``: keyword parameters to a relation."""
 
 
 def by_column(propagate: Callable[[Floats], Floats], scores: Floats) -> Floats:

@@ -43,7 +43,7 @@ class Chains:
     def sums(self, scores: Floats) -> Floats:
         """Return ``Σ_j (product of the factors between i and j) · scores[j]`` for every i."""
         size, reach = len(scores), self._reach
-        piece = max(PIECE, 4 * reach)  # else most of the work would be for what is around a piece
+        piece = max(PIECE, 4 * reach)  # else most of the work would be for the margins
         if size <= piece:
             return _sums(self.factors, scores)
         sums: Floats = lent((size,))
@@ -107,7 +107,7 @@ def reach(largest: float, least: float) -> int:
 DAY_S = 86_400.0
 
 
-FAR = 64  # places beyond which a score has no effect on another item
+FAR = 64  # places up to which a score reaches another item
 
 FEW_CHANGED = 8  # of all items, one in so many may change for an operator to be rebound
 

@@ -24,7 +24,7 @@ BLOCK = 65_536  # rows a block of Eᵀ·s: 20 % faster than one call, and few wa
 MATRIX_COLUMNS = 8  # below this, one matrix-vector product a column is faster than a thin matrix
 
 ROUNDING = np.float32(2e-6)
-"""A mean weight that float32 cosines cannot tell from 0: ``1 − cos`` of equal texts is not."""
+"""A mean weight within the rounding of float32 cosines: ``1 − cos`` of equal texts is not 0."""
 
 
 class SemanticOperator:

@@ -34,7 +34,7 @@ NAMES: Final = 12  # the first names of a hit; 8 to 20 find the same
 CANDIDATES: Final = 3  # documents with all words of a name whose first words are read
 MOST_HOLDERS: Final = 2_000  # fragments with its rarest word beyond which a name does not count
 
-HEAD_CHARS: Final = 160  # of a document, in which a name may stand first
+HEAD_CHARS: Final = 160  # of a document whose first words may be a name
 
 _WORD = re.compile(r"[^\W_](?:[\w'\u2019-]*\w)?")
 _TITLE_END = re.compile(
@@ -141,7 +141,7 @@ def _is_title(name: str, head: str) -> bool:
     """Return whether a text that begins with ``head`` has a name, in plain words, as its title."""
     if not _in_words(head).startswith(name):
         return False
-    # A sign that stands for letters, such as ℡, is no word where it stands.
+    # A sign for letters, such as ℡, is a word in plain text only.
     spans = list(islice(languages.spans_of(head), len(name.split())))
     return bool(spans) and _TITLE_END.match(head, spans[-1][1]) is not None
 

@@ -47,7 +47,7 @@ _OF_BOTH = re.compile(r"\b(?:summar\w+|overview|recap)\b")
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A question that names a time asks for what was said then."""
+    """A question that names a time asks for entries of that time."""
 
     stage: ClassVar[Stage] = Stage.QUESTION
     is_evidence: ClassVar[bool] = False
@@ -156,7 +156,7 @@ def replies(snapshot: Snapshot) -> tuple[Codes, Codes]:
     A reply is the next turn of the session, by another speaker.
     """
     items, reading = snapshot.items, snapshot.items.reading
-    assert reading is not None  # whatever reads a space has its order
+    assert reading is not None  # the snapshot of a space has it
     [(asking, _)] = snapshot.lexical.holders([terms(ASKS)[:, 0]], len(snapshot))
     if reading.is_plain:
         after = asking + 1

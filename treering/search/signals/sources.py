@@ -21,10 +21,10 @@ from treering.search.snapshot import Snapshot
 BEST: Final = 64  # rows whose sources are read
 
 MOST_CHARS: Final = 2_000
-"""A longer text is no question, and names no source."""
+"""A longer text is not a question."""
 
 MOST_WORDS: Final = 8  # of the name of a source
-LEAST_LETTERS: Final = 4  # of a name, so that "ai" and "go" are none
+LEAST_LETTERS: Final = 4  # of a name, without "ai" and "go"
 
 _HOST = re.compile(r"\w+://(?:[^/@]*@)?([^/:?#]*)")
 _PARENTHESIS = re.compile(r"\([^()]*\)")
