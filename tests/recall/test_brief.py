@@ -250,3 +250,17 @@ def test_of_a_sentence_that_is_superseded_in_part_only_the_rest_is_said(memory: 
     assert any("nurse" in line for line in about)
     assert any("Villach" in line for line in about)
     assert not any("live in Graz" in line for line in about)
+
+
+def test_a_question_is_shown_with_the_reply_to_it() -> None:
+    brief = brief_of(
+        said(0, "Which linter do we use here?"),
+        said(1, "Ruff, with all rules.", "assistant"),
+        said(2, "Where does the deploy log go to?"),
+        said(3, "[Bash tail deploy.log]", "assistant"),
+    )
+    assert section(brief, "lately") == [
+        "user: Where does the deploy log go to?",
+        "user: Which linter do we use here? → Ruff, with all rules.",
+    ]
+    assert [line.entry_ids for line in brief.lines] == [("e2",), ("e0", "e1")]
