@@ -235,22 +235,6 @@ def test_a_policy_that_cannot_be_is_refused(
         policies([name], seed=0)
 
 
-def test_a_policy_in_fewer_tokens_keeps_its_order_and_counts_what_it_cut_as_reached() -> None:
-    said = "The boat leaks at the bow. Nobody knows why it does. The mast is of old pine."
-    pieces = tuple(DocumentPiece(f"D{n}", f"{said} Number {n}.") for n in range(3))
-    asked = TaskQuestion("1", "Where does the boat leak?")
-    with remembered(Task("story", (Document("s", pieces),), (asked,)), BagOfWords()) as space:
-        whole, half = named("dense").pick, named("dense/0.5").pick
-        assert whole is not None
-        assert half is not None
-        passages, shorter = whole(space, asked), half(space, asked)
-    assert len(shorter) == len(passages)
-    assert ranked_units(shorter) == []
-    assert set(reached(shorter)) == set(ranked_units(passages))
-    assert all("bow" in passage.text for passage in shorter)
-    assert all(cut.tokens < p.tokens for cut, p in zip(shorter, passages, strict=True))
-
-
 def test_a_chat_policy_shows_its_prompt_and_counts_rounds_shown_whole() -> None:
     pieces = tuple(
         DocumentPiece(f"R{n // 2}", f"{text} of round {n // 2}.", role, role)
