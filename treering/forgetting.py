@@ -1,4 +1,4 @@
-"""Erase entries and spaces: what ``Memory.forget`` and ``Memory.forget_space`` do."""
+"""Erase entries and spaces, for ``Memory.forget`` and ``Memory.forget_space``."""
 
 from __future__ import annotations
 

@@ -550,7 +550,7 @@ class Memory:
         """
         check_count("limit", limit)
         condition, after = to_filter(where), entries.after(cursor)
-        with self._reading() as reader:
+        with self._read_space() as reader:
             if newest:
                 before = after or entries.LAST
                 rows = entries.page_back(reader, reader.id, condition, before, limit + 1)
@@ -562,7 +562,7 @@ class Memory:
 
     def get(self, entry_id: str) -> Entry:
         """Return the entry with that id. Raises UnknownName."""
-        with self._reading() as reader:
+        with self._read_space() as reader:
             if not reader.id:
                 raise UnknownEntry(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
             [entry] = self._views.marking.mark_entries(
@@ -665,7 +665,7 @@ class Memory:
         if a damaged index hides entries.
         """
         self._views.erase_expired()
-        with self._reading() as reader:
+        with self._read_space() as reader:
             settings = ledger.settings(reader)
             files = list(sources.file_sources(reader, reader.id))
             superseded = list(supersession.ids(reader, reader.id))
@@ -679,7 +679,7 @@ class Memory:
         yield from map(exchange.tombstone_line, forgotten)
         if damaged:
             raise exchange.incomplete(damaged)
-        with self._reading() as reader:
+        with self._read_space() as reader:
             stored.refuse_incomplete(reader)
 
     def import_(
@@ -748,7 +748,7 @@ class Memory:
 
         Raises UnknownName.
         """
-        with self._reading():
+        with self._read_space():
             return self._views.stats(self._database.size())
 
     def check(self, progress: Progress | None = None) -> list[str]:
@@ -759,7 +759,7 @@ class Memory:
         return stored.problems(self._database, progress)
 
     @contextmanager
-    def _reading(self) -> Iterator[SpaceReader]:
+    def _read_space(self) -> Iterator[SpaceReader]:
         """Begin a read transaction of the space. Raise UnknownName."""
         with self._space.read() as reader:
             reader.ensure_there()

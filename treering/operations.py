@@ -1,7 +1,7 @@
 """The operations that a server offers, one row each: a method, its route and a line of help.
 
-The method declares the rest: parameters, their types and defaults, the result. The routes with
-their bodies, the client's methods and the reference page are made of these rows.
+The method declares its parameters, their types and defaults, and its result. The routes with their
+bodies, the client's methods and the reference page come from these rows.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         Memory.forget,
         "POST /forget",
-        "Erase the entries of these ids that meet all conditions; give at least one of either.",
+        "Erase the entries of these ids that meet all conditions; give an id or a condition.",
         "write",
         tag="entries",
         renamed={"entry_ids": "ids"},
@@ -114,7 +114,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         Memory.brief,
         "GET /brief",
-        "What to know of the space before one begins, cited, within a budget of tokens.",
+        "An overview of the space, cited, within a budget of tokens.",
         "write",
         tag="recall",
     ),
@@ -129,7 +129,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         Memory.chat_prompt,
         "POST /chat/prompt",
-        "What a chat would show the model; it is not asked for a reply, nothing is remembered.",
+        "The prompt of a chat, without a reply; nothing is remembered.",
         "wait",
         tag="chat",
     ),
@@ -148,7 +148,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         MemoView.merge,
         "POST /memos/merge",
-        "Make one memo of several, under the id of the first; the others are deleted.",
+        "Merge several memos into the first; the others are deleted.",
         "write",
         renamed={"memo_ids": "ids"},
     ),
@@ -262,7 +262,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         CodeMemory.about,
         "POST /code/about",
-        "What was said and done about a question, and the code that it names.",
+        "Conversations and rounds of work about a question, and the code that it names.",
         "write",
     ),
     _O(
@@ -279,14 +279,14 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         CodeMemory.log,
         "GET /code/log",
-        "The story of a definition: what was asked for, changed and noted; with root, its commits.",
+        "The history of a definition: instructions, changes, notes; with root, its commits.",
         "wait",
         root="git",
     ),
     _O(
         CodeMemory.check,
         "POST /code/check",
-        "What a change would undo of the recorded rounds and of the last commits.",
+        "The recorded rounds and commits that a change would undo.",
         "wait",
         root="git",
     ),
@@ -295,20 +295,20 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         Memory.stats,
         "GET /stats",
-        "Counts, sizes, the model, pending work, and what models have cost.",
+        "Counts, sizes, the model, pending work, and the costs of models.",
         tag="upkeep",
     ),
     _O(
         Memory.configure,
         "POST /configure",
-        "Set what calls do that say nothing else; return all settings of the space.",
+        "Set the defaults of calls; return all settings of the space.",
         "write",
         tag="upkeep",
     ),
     _O(
         Memory.rebuild,
         "POST /rebuild",
-        "Make views again from the journal, all that can be by default; searching goes on.",
+        "Derive views again from the journal, by default all; searches go on.",
         "wait",
         tag="upkeep",
     ),

@@ -1,4 +1,4 @@
-"""What the parameters of operations mean, one line each.
+"""The help of the parameters of operations, one line each.
 
 Requests, options of commands and the reference pages have this help. That of a parameter which is a
 setting of a space, too, is with the setting (``treering.views.choices``).
@@ -25,7 +25,7 @@ _HELP: Final[Mapping[str, str]] = {
     "outcome": "How it was received: accepted, rejected, or in other words.",
     "paths": "Only files at these, as in .gitignore: src/, *.py, !tests/",
     "pinned": "Put it before all others; false takes that back.",
-    "relations": "Names; none given: what suits each kind of content; []: no relation.",
+    "relations": "Names; by default those that suit the kind of content; []: no relation.",
     "replies": "Also what a model said that may quote them.",
     "rerank": "Order the 50 best again by a package's reranker of this name.",
     "staged": "Check the staged change, not the working tree.",

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import Open
-from tests.ingest.clients import CLAUDE, SESSION, write_lines
 from tests.serve.conftest import MakeKey, make_key
 from tests.serve.live import serving
 from treering import AsyncMemory, Memory
@@ -190,15 +189,6 @@ def test_what_comes_back_is_what_the_memory_in_the_file_gives(
     assert talk.spaces() == ["default"]
 
 
-def test_entries_are_listed_with_what_superseded_them(remote: Memory) -> None:
-    remote.add("I live in Berlin.", speaker="Ana", kind="chat", at="2025-01-10")
-    remote.add("I relocated to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
-    older, newer = remote.entries()
-    assert older.superseded_by is not None
-    assert (older.superseded_by.entry_id, older.superseded_by.text) == (newer.id, newer.text)
-    assert remote.get(older.id) == older
-
-
 def test_an_export_is_a_memory_again(talk: Memory, url: str, open_memory: Open) -> None:
     lines = list(talk.export())
     assert len(lines) == 1 + len(SAID)
@@ -206,26 +196,6 @@ def test_an_export_is_a_memory_again(talk: Memory, url: str, open_memory: Open) 
     with Memory.open(url, space="copy") as copy:
         assert copy.import_(iter(lines)).added == len(SAID)
         assert list(copy.export()) == lines
-
-
-def test_past_conversations_briefs_and_confidence_are_those_of_a_memory_in_a_file(
-    remote: Memory, open_memory: Open, tmp_path: Path
-) -> None:
-    transcript = write_lines(tmp_path / f"{SESSION}.jsonl", CLAUDE)
-    local = open_memory(tmp_path / "local.db")
-    there, here = remote.import_(transcript), local.import_(transcript)
-    assert (there.ids, there.omitted) == (here.ids, here.omitted)
-    assert remote.import_(transcript).unchanged == here.added
-    [*forgotten] = remote.forget(session=SESSION).entries
-    assert remote.import_(transcript).added == 0
-    assert remote.import_(transcript, again_forgotten=True).added == len(forgotten)
-    assert remote.brief(budget=200) == local.brief(budget=200)
-    receipt = remote.add("hf_" + "aB3d" * 9 + " <private>x</private>", mask=True)
-    assert (receipt.masked, receipt.private) == (1, 1)
-    surest = remote.search("how is tax rounded")[0].confidence
-    assert 0 < surest < 1
-    assert remote.search("how is tax rounded", min_confidence=1.0) == []
-    assert remote.context("how is tax rounded", min_confidence=1.0).surest is not None
 
 
 def test_the_tree_is_walked(talk: Memory) -> None:
@@ -253,30 +223,6 @@ def test_the_tree_is_drawn_and_replanted(talk: Memory, open_memory: Open) -> Non
     assert settings == local.tree.settings()
     with pytest.raises(InputError):
         talk.tree.replant(max_depth=0)
-
-
-def test_a_prompt_is_shown_as_it_would_be_sent(talk: Memory, open_memory: Open) -> None:
-    prompt = talk.chat_prompt("Where are the bees?", policy="window", source="talk", budget=300)
-    local = open_memory().chat_prompt(
-        "Where are the bees?", policy="window", source="talk", budget=300
-    )
-    assert prompt == local
-    assert "I keep bees" in str(prompt)
-    assert talk.stats().entries == len(SAID)
-
-
-def test_memos_and_facts_are_there(talk: Memory) -> None:
-    assert talk.memos.list() == []
-    assert talk.memos.search("bees") == []
-    talk.settle()
-    assert talk.memos.pinned() == []
-    assert talk.memos.written("talk") == frozenset()
-    with pytest.raises(UnknownName):
-        talk.memos.get("none")
-    [home] = talk.facts.current("Ana")
-    assert "Porto" in home.value
-    assert talk.facts.changes() == []
-    assert talk.facts.all("nobody") == []
 
 
 def test_code_is_indexed_and_its_rounds_remembered(path: Path, tmp_path: Path) -> None:
@@ -374,11 +320,6 @@ def test_the_key_may_come_from_the_environment(
     monkeypatch.setenv("TREERING_API_KEY", make_key("ana"))
     with serving(url=path) as url, Memory.open(url) as memory:
         assert memory.stats().space == "ana"
-
-
-def test_a_server_has_its_own_models(url: str) -> None:
-    with pytest.raises(InputError, match="its own embedder"):
-        Memory.open(url, embedder="minilm")
 
 
 def test_a_server_that_is_not_there_is_told() -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from tests.raised import raises
 from treering import Memory
 from treering.errors import (
     EmptyText,
@@ -85,11 +84,6 @@ def test_adding_the_same_again_is_a_no_op(memory: Memory) -> None:
     assert list(memory.entries()) == before
 
 
-def test_repeated_messages_are_all_kept(memory: Memory) -> None:
-    memory.add(CHAT, source="chat")
-    assert [entry.text for entry in memory.entries()].count("ok") == 2
-
-
 @given(
     said=st.lists(st.sampled_from(["ok", "yes", "no", "Porto"]), min_size=1, max_size=12),
     first=st.integers(1, 12),
@@ -109,17 +103,6 @@ def test_a_longer_export_of_a_chat_adds_only_the_new_messages(
 def test_the_same_text_from_another_source_or_time_is_another_entry(memory: Memory) -> None:
     for source, at in (("a", None), ("b", None), ("a", "2026-05-03"), ("a", "2026-05-04")):
         assert memory.add("ok then", source=source, at=at).added == 1
-
-
-def test_messages_are_streamed_and_taken_whole_or_not_at_all(memory: Memory) -> None:
-    def broken() -> Iterator[dict[str, str]]:
-        yield {"role": "user", "content": "one"}
-        yield {"role": "user", "content": " "}
-
-    with pytest.raises(EmptyText):
-        memory.add(broken(), source="chat")
-    assert list(memory.entries()) == []
-    assert memory.stats().sources == 0
 
 
 def test_an_error_of_the_message_source_is_passed_on_and_nothing_is_stored(
@@ -203,30 +186,10 @@ def test_what_is_said_of_a_text_is_checked(
     assert list(memory.entries()) == []
 
 
-@pytest.mark.parametrize(
-    ("role", "meant"), [("usr", "user"), ("assitant", "assistant"), ("sytem", "system")]
-)
-def test_a_mistyped_role_is_told_what_it_may_mean_and_nothing_is_kept(
-    memory: Memory, role: str, meant: str
-) -> None:
-    messages = [{"role": "user", "content": "Hi."}, {"role": role, "content": "Hello."}]
-    with pytest.raises(InputError, match=f"message 1: role is '{role}'; did you mean '{meant}'"):
-        memory.add(messages)
-    assert list(memory.entries()) == []
-
-
 @pytest.mark.parametrize("role", [*ROLES, "human", "ai", "model", "bot", "User", "user 2"])
 def test_roles_as_models_and_chat_exports_have_them_are_accepted(memory: Memory, role: str) -> None:
     memory.add([{"role": role, "content": "Hello there."}])
     assert [entry.role for entry in memory.entries()] == [role]
-
-
-@pytest.mark.parametrize(
-    "name", ["\u202a+351\xa0912 345 678\u202c", "👩\u200d👧 Ana", "می\u200cروم", "名前"]
-)
-def test_names_as_chat_exports_write_them_are_accepted(memory: Memory, name: str) -> None:
-    memory.add([{"role": "user", "name": name, "content": "Hello there."}], source=name)
-    assert [hit.speaker for hit in memory.search("hello", speaker=name, source=name)] == [name]
 
 
 def test_times_are_kept_to_the_microsecond_and_returned_in_utc(memory: Memory) -> None:
@@ -329,18 +292,6 @@ def test_a_file_that_became_unreadable_keeps_what_was_read_before(
     assert [entry.text for entry in memory.entries()] == ["Ana moved to Porto."]
 
 
-def test_a_longer_chat_file_keeps_the_entries_that_are_in_it_still(
-    memory: Memory, tmp_path: Path
-) -> None:
-    file = tmp_path / "chat.json"
-    file.write_text(json.dumps(CHAT), "utf-8")
-    ids = memory.add(file).ids
-    file.write_text(json.dumps([*CHAT, {"role": "user", "content": "ok"}]), "utf-8")
-    receipt = memory.add(file)
-    assert (receipt.added, receipt.unchanged, receipt.removed) == (1, 4, 0)
-    assert [entry.id for entry in memory.entries()] == [*ids, *receipt.ids]
-
-
 def test_a_file_with_an_insertion_is_in_order_afterwards(memory: Memory, tmp_path: Path) -> None:
     file = tmp_path / "chat.json"
     file.write_text(json.dumps(CHAT), "utf-8")
@@ -351,13 +302,6 @@ def test_a_file_with_an_insertion_is_in_order_afterwards(memory: Memory, tmp_pat
     by_position = sorted(memory.entries(), key=lambda entry: entry.position)
     assert [entry.text for entry in by_position] == [one["content"] for one in changed]
     assert [entry.position for entry in by_position] == [0, 1, 2, 3]
-
-
-def test_a_file_does_not_replace_what_was_added_by_hand(memory: Memory, notes: Path) -> None:
-    memory.add("Written by hand.", source="notes")
-    with pytest.raises(InputError, match="'notes' holds entries that no file brought"):
-        memory.add(notes / "porto.md", source="notes")
-    assert [entry.text for entry in memory.entries()] == ["Written by hand."]
 
 
 def test_what_was_added_by_hand_to_a_files_source_outlives_a_change_of_the_file(
@@ -441,21 +385,6 @@ def test_what_is_said_to_be_a_chat_and_is_none_is_refused(
     assert memory.stats().entries == 0
 
 
-def test_a_message_without_content_is_named_and_one_that_calls_a_tool_has_some(
-    memory: Memory, tmp_path: Path
-) -> None:
-    asked = {"role": "user", "content": "What is the weather in Porto?"}
-    calls = {"role": "assistant", "tool_calls": [{"function": {"name": "weather"}}]}
-    file = tmp_path / "chat.json"
-    file.write_text(json.dumps([asked, calls]), "utf-8")
-    memory.add(file)
-    assert [entry.kind for entry in memory.entries()] == ["chat", "chat"]
-    file.write_text(json.dumps([asked, {"role": "assistant"}]), "utf-8")
-    with pytest.raises(InputError, match=r"chat\.json: message 1 has no content"):
-        memory.add(file)
-    assert memory.stats().entries == 2
-
-
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-32"])
 def test_a_file_with_a_byte_order_mark_is_read(
     memory: Memory, tmp_path: Path, encoding: str
@@ -479,13 +408,6 @@ def test_replace_keeps_id_place_and_metadata_and_forgets_the_old_text(memory: Me
     )
     assert "Porto" not in " ".join(hit.text for hit in memory.search("Porto", k=50))
     assert memory.search("Lisbon", k=1)[0].entry_id == ids[0]
-
-
-def test_metadata_that_are_no_keys_and_values_are_refused_in_words(memory: Memory) -> None:
-    metadata: Any = "colour"
-    with raises(InputError, param="metadata"):
-        memory.add("one", metadata=metadata)
-    assert memory.stats().entries == 0
 
 
 def test_replace_may_give_an_entry_the_text_of_another(memory: Memory) -> None:
@@ -531,23 +453,6 @@ def test_progress_counts_up_to_all_there_is(memory: Memory) -> None:
     assert seen
     assert seen[-1] == (150, 150)
     assert sorted(seen) == seen
-
-
-def test_a_memory_opens_again_with_all_it_had(open_memory: Open) -> None:
-    with open_memory() as memory:
-        memory.add(CHAT, source="chat")
-        found = [(hit.text, hit.score) for hit in memory.search("river")]
-    again = open_memory()
-    assert [(hit.text, hit.score) for hit in again.search("river")] == found
-
-
-def test_a_picture_in_a_message_does_not_cost_the_conversation(memory: Memory) -> None:
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    said = {"type": "text", "text": "Look, the harbour of Porto."}
-    memory.add([{"role": "user", "name": "Ana", "content": [said, picture]}])
-    assert [entry.text for entry in memory.entries()] == [
-        "Look, the harbour of Porto.\n[image_url]"
-    ]
 
 
 def test_a_key_of_metadata_that_could_not_be_asked_for_is_refused(memory: Memory) -> None:

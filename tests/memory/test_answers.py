@@ -10,7 +10,6 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import (
-    EmptyText,
     InputError,
     LLMNotConfigured,
     LLMReplyError,
@@ -48,12 +47,6 @@ def test_a_citation_of_nothing_is_pointed_out(open_memory: Open) -> None:
     memory, _ = remembering(open_memory, "In Porto [1, 9].", "It is not in the memory.")
     assert memory.ask("Where does Ana's sister live?").dangling == (9,)
     assert not memory.ask("Who is the king?").found
-
-
-def test_an_empty_memory_is_not_asked(open_memory: Open) -> None:
-    llm = ScriptedLLM([])
-    answer = open_memory(llm=llm).ask("Where does Ana's sister live?")
-    assert (answer.found, answer.citations, llm.requests) == (False, (), [])
 
 
 @pytest.mark.both_engines
@@ -141,12 +134,6 @@ def test_a_model_that_was_passed_in_is_not_closed(open_memory: Open) -> None:
     memory.ask("Where?")
     memory.close()
     assert not llm.closed
-
-
-def test_a_blank_question_is_empty(open_memory: Open) -> None:
-    memory, _ = remembering(open_memory)
-    with pytest.raises(EmptyText):
-        memory.ask(" ")
 
 
 @pytest.mark.both_engines

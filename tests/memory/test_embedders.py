@@ -22,8 +22,6 @@ from treering.errors import (
     UnknownName,
 )
 from treering.hints import Hint
-from treering.journal import entries
-from treering.journal.contract import Reader
 from treering.records import Stats
 
 CHAT = [{"role": "user", "content": f"Porto {n} river"} for n in range(10)]
@@ -87,26 +85,6 @@ def test_one_text_that_a_model_cannot_embed_does_not_hold_up_the_others(
     assert memory.search("Lisbon 3", k=1)[0].text == "Lisbon 3"
 
 
-def test_hybrid_search_goes_on_by_words_while_the_model_is_down(
-    open_memory: Open, caplog: pytest.LogCaptureFixture
-) -> None:
-    embedder = HashingEmbedder()
-    memory = open_memory(embedder=embedder)
-    memory.add(CHAT, source="chat")
-    embedder.tamper = down
-    with pytest.raises(EmbeddingError):
-        memory.search("Porto 7")
-    assert memory.search("Porto 7", mode="lexical")[0].text == "Porto 7 river"
-
-
-def test_a_vector_of_zeros_is_embedded_as_it_is(open_memory: Open) -> None:
-    memory = open_memory()
-    memory.add("…", source="a")
-    memory.add("Porto", source="b")
-    assert memory.search("Porto")[0].text == "Porto"
-    assert memory.search("?!")[0].score == memory.search("?!")[0].score
-
-
 def test_an_endpoint_that_is_down_hinders_neither_opening_nor_adding(open_memory: Open) -> None:
     endpoint = Endpoint(up=False)
     memory = open_memory(embedder=endpoint)
@@ -143,17 +121,6 @@ def test_a_model_that_changed_its_dimension_under_its_name_is_refused(open_memor
     again = open_memory()
     again.settle()
     assert again.search("Lisbon", k=1, mode="dense", relations=())[0].text == "Lisbon"
-
-
-def test_a_model_known_to_the_file_with_another_dimension_keeps_entries_findable(
-    open_memory: Open,
-) -> None:
-    open_memory(space="ana").add(CHAT)
-    memory = open_memory(space="ben", embedder=HashingEmbedder(dimension=32))
-    memory.add(CHAT)
-    assert memory.search("Porto 7", mode="lexical")[0].text == "Porto 7 river"
-    with pytest.raises(DimensionMismatch):
-        memory.settle()
 
 
 def test_a_space_opens_with_the_model_it_was_built_with(open_memory: Open, path: Path) -> None:
@@ -216,17 +183,6 @@ def _fails_after(calls: int) -> Tamper:
     return tamper
 
 
-def test_an_interrupted_reembed_can_be_given_up(open_memory: Open) -> None:
-    memory = open_memory()
-    memory.add(CHAT)
-    with pytest.raises(EmbeddingError):
-        memory.reembed(HashingEmbedder("other", 32, tamper=down))
-    memory.reembed(HashingEmbedder())
-    assert (memory.stats().model, unembedded(memory.stats())) == ("hashing", {})
-    memory.add("Lisbon")
-    assert unembedded(memory.stats()) == {}
-
-
 def test_what_another_handle_adds_during_a_reembed_is_embedded_too(open_memory: Open) -> None:
     memory, other = open_memory(), open_memory()
     memory.add(CHAT, source="chat")
@@ -285,33 +241,6 @@ def test_what_is_no_embedder_is_refused(open_memory: Open) -> None:
             open_memory(embedder=wrong)
 
 
-def test_a_text_that_the_embedder_refuses_holds_up_no_other(open_memory: Open) -> None:
-    def refuse(texts: Sequence[str], vectors: Floats) -> Floats:
-        if any("unspeakable" in text for text in texts):
-            raise EmbeddingError("400: the input is refused")
-        return vectors
-
-    memory = open_memory(embedder=HashingEmbedder("strict", 32, tamper=refuse))
-    memory.add([{"role": "user", "content": "unspeakable"}])
-    memory.add([{"role": "user", "content": f"message {number}"} for number in range(70)])
-    with pytest.raises(EmbeddingError):
-        memory.settle()
-    stats = memory.stats()
-    assert (stats.fragments, stats.embedded) == (71, 70)
-    assert memory.search("unspeakable", k=1, mode="lexical")[0].text == "unspeakable"
-
-
-def test_whatever_a_plug_in_raises_delays_only_the_embedding(open_memory: Open) -> None:
-    def break_down(texts: Sequence[str], vectors: Floats) -> Floats:
-        raise RuntimeError("out of memory")
-
-    memory = open_memory(embedder=HashingEmbedder("plug-in", 32, tamper=break_down))
-    assert memory.add("Ana moved to Porto.").added == 1
-    assert memory.search("Porto", k=1, mode="lexical")[0].text == "Ana moved to Porto."
-    with pytest.raises(EmbeddingError):
-        memory.settle()
-
-
 def test_an_entry_replaced_while_it_is_embedded_is_indexed_as_it_is_now(open_memory: Open) -> None:
     other = open_memory()
     replaced: list[str] = []
@@ -367,23 +296,3 @@ def test_entries_are_indexed_in_batches_of_so_many_bytes(
         memory.settle(progress=lambda done, total: told.append((done, total)))
         assert [done for done, total in told if total == len(lengths)] == [2, 3, 4, 6]
         assert memory.stats().pending == {}
-
-
-def test_of_long_texts_few_are_read_for_their_lengths(
-    open_memory: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
-    real = entries._text_bytes
-
-    def text_bytes(reader: Reader, seqs: Sequence[int]) -> dict[int, int]:
-        read.extend(seqs)
-        return real(reader, seqs)
-
-    monkeypatch.setattr("treering.views.follow.BATCH_BYTES", 1_000)
-    monkeypatch.setattr(entries, "_text_bytes", text_bytes)
-    with open_memory() as memory:
-        with pytest.MonkeyPatch.context() as paused:
-            paused.setattr(memory._views, "build", lambda *_, **__: None)
-            memory.add([{"role": "user", "content": f"{n} " * 300} for n in range(40)])
-        memory.settle()
-    assert len(read) <= 2 * 40

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from itertools import islice
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,12 +17,10 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.ingest.staging_process import lines
 from treering import Memory
-from treering.chat.policies import POLICIES
 from treering.errors import InputError
 from treering.ingest import exchange
 from treering.search.relations.group import Speaker
 from treering.search.relations.plan import Weighted
-from treering.views.choices import PolicyName
 
 names = st.sampled_from(["Ana", "Ben", "名前"])
 texts = st.one_of(
@@ -219,15 +217,6 @@ def test_an_entry_with_another_text_under_the_same_id_stops_the_import(memory: M
     assert [entry.text for entry in memory.entries()] == ["Porto."]
 
 
-def test_white_space_between_pieces_of_a_text_is_imported(
-    open_memory: Open, tmp_path: Path
-) -> None:
-    one, other = open_memory(), open_memory(tmp_path / "other.db")
-    one.add("a" * 32_768 + " " * 32_768 + "b")
-    other.import_(one.export())
-    assert [len(entry.text) for entry in other.entries()] == [32_768, 32_768, 1]
-
-
 def test_an_export_is_a_state_that_streams(memory: Memory) -> None:
     """Entries added while an export is read neither fail it nor hold it up."""
     memory.add([{"role": "user", "content": f"message {n}"} for n in range(700)], source="chat")
@@ -237,15 +226,6 @@ def test_an_export_is_a_state_that_streams(memory: Memory) -> None:
     taken += list(lines)
     assert len(taken) >= 701
     assert all(json.loads(line) for line in taken)
-
-
-def test_times_survive_the_exchange(open_memory: Open, tmp_path: Path) -> None:
-    one, other = open_memory(), open_memory(tmp_path / "other.db")
-    at = datetime(1999, 12, 31, 23, 59, 59, 1, UTC)
-    one.add("A moment.", at=at)
-    other.import_(one.export())
-    assert [entry.at for entry in other.entries()] == [at]
-    assert [entry.added for entry in other.entries()] == [entry.added for entry in one.entries()]
 
 
 def test_an_import_whose_entries_are_here_makes_no_source(memory: Memory, path: Path) -> None:
@@ -300,7 +280,3 @@ def test_settings_that_no_space_may_have_refuse_the_export(
     with pytest.raises(InputError):
         memory.import_(exported(choices=choices), settings=settings)
     assert memory.spaces() == []
-
-
-def test_a_space_can_choose_the_policies_that_there_are() -> None:
-    assert tuple(POLICIES) == get_args(PolicyName)

@@ -233,15 +233,6 @@ def test_forgetting_in_one_space_leaves_the_same_ids_and_sources_of_another(
     assert ben.check() == []
 
 
-def test_spaces_may_have_different_models(open_memory: Open) -> None:
-    ana = open_memory(space="ana", embedder=HashingEmbedder("small", 16))
-    ben = open_memory(space="ben", embedder=HashingEmbedder("large", 128))
-    for memory in (ana, ben):
-        memory.add("Ana moved to Porto.")
-        assert memory.search("Porto", mode="dense")
-    assert (ana.stats().dimension, ben.stats().dimension) == (16, 128)
-
-
 def test_scores_do_not_depend_on_other_spaces(open_memory: Open, tmp_path: Path) -> None:
     alone, shared = open_memory(tmp_path / "alone.db"), open_memory()
     open_memory(space="noise").add([{"role": "user", "content": "Porto!"}] * 20)

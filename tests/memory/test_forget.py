@@ -249,15 +249,6 @@ def test_an_id_and_a_filter_combine_with_and(memory: Memory) -> None:
     assert memory.forget(entry, source="diary").entries == (entry,)
 
 
-def test_forgetting_by_filter_takes_all_that_meet_it(memory: Memory) -> None:
-    memory.add([{"role": "user", "name": n, "content": f"{n} rows"} for n in ("Ana", "Ben")])
-    memory.add("Ana moved.", source="diary", speaker="Ana")
-    receipt = memory.forget(speaker="Ana")
-    assert len(receipt.entries) == 2
-    assert receipt.sources == ("diary",)
-    assert [entry.text for entry in memory.entries()] == ["Ben rows"]
-
-
 def test_what_was_forgotten_may_be_added_again(memory: Memory) -> None:
     first = memory.add(SECRET).ids
     memory.forget(first[0])

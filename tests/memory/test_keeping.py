@@ -64,13 +64,6 @@ def test_a_mark_is_that_of_the_moment(memory: Memory) -> None:
     assert now[ids["march"]].superseded_by is not None
 
 
-def test_a_context_as_of_a_moment_is_marked_as_it_was_then(memory: Memory) -> None:
-    life(memory)
-    text = str(memory.context("Where does Ana live?", as_of="2026-04-01"))
-    assert "I live in Porto. (superseded since 2026-03-01: I relocated to Berlin.)" in text
-    assert "back" not in text
-
-
 @pytest.mark.both_engines
 def test_an_answer_rests_on_what_was_known_then(open_memory: Open) -> None:
     llm = ScriptedLLM(["Berlin [1]"])
@@ -80,18 +73,6 @@ def test_an_answer_rests_on_what_was_known_then(open_memory: Open) -> None:
     prompt = "\n".join(message.content for message in llm.requests[0].messages)
     assert "I relocated to Berlin." in prompt
     assert "back to Porto" not in prompt
-
-
-@pytest.mark.both_engines
-def test_facts_as_of_a_moment(memory: Memory) -> None:
-    life(memory)
-    assert [fact.value for fact in memory.facts.current("ana", as_of="2026-02-01")] == ["Porto"]
-    assert [fact.value for fact in memory.facts.current("ana", as_of="2026-04-01")] == ["Berlin"]
-    assert [fact.value for fact in memory.facts.current("ana")] == ["Porto", "Porto"]
-    assert [c.newer.text for c in memory.facts.changes(as_of="2026-04-01")] == [
-        "I relocated to Berlin."
-    ]
-    assert memory.facts.changes(as_of="2026-02-01") == []
 
 
 @pytest.mark.both_engines
@@ -160,23 +141,6 @@ def test_superseding_is_taken_back(memory: Memory) -> None:
     assert memory.facts.changes() == []
     with pytest.raises(InputError, match="nothing to undo"):
         memory.supersede(old, None)
-
-
-@pytest.mark.both_engines
-def test_of_several_that_supersede_a_statement_the_last_then_is_named(memory: Memory) -> None:
-    said = (
-        (3, "I relocated to Graz. I relocated to Vienna."),
-        (15, "I don't live in Graz any more."),
-        (4, "I relocated from Vienna to Graz."),
-    )
-    for day, text in said:
-        memory.add(text, speaker="Ana", kind="chat", source="talk", at=datetime(2026, 1, day))
-    then, now = (
-        [(fact.value, fact.superseded_by and fact.superseded_by.at) for fact in facts]
-        for facts in (memory.facts.all(as_of="2026-01-23"), memory.facts.all())
-    )
-    assert ("Graz", datetime(2026, 1, 15, tzinfo=UTC)) in now
-    assert then == now
 
 
 @pytest.mark.both_engines
@@ -498,15 +462,6 @@ def test_a_key_with_a_dollar_joins_conditions_or_is_refused(
     memory.add("car")
     with pytest.raises(FilterError):
         memory.search("car", metadata=metadata)
-
-
-def test_joined_conditions_are_not_nested_without_end(memory: Memory) -> None:
-    memory.add("car")
-    joined: dict[str, Any] = {"make": "Skoda"}
-    for _ in range(20):
-        joined = {"$or": [joined]}
-    with pytest.raises(FilterError):
-        memory.search("car", metadata=joined)
 
 
 def test_a_condition_is_not_nested_without_end(memory: Memory) -> None:

@@ -248,20 +248,6 @@ def test_a_file_without_any_space_is_a_new_one_and_finds_nothing(
     assert memory.spaces() == []
 
 
-def test_adding_makes_a_space(open_memory: Open) -> None:
-    open_memory(space="home").add("I live in Porto.")
-    work = open_memory(space="work")
-    work.add("The meeting is on Friday.")
-    assert [hit.text for hit in work.search("meeting")] == ["The meeting is on Friday."]
-
-
-def test_a_space_may_be_made_at_opening_and_is_empty_then(open_memory: Open) -> None:
-    open_memory(space="home").add("I live in Porto.")
-    new = open_memory(space="new", create=True)
-    assert new.search("Porto") == []
-    assert new.spaces() == ["home", "new"]
-
-
 @pytest.mark.both_engines
 def test_without_create_a_file_or_space_must_be_there(open_memory: Open, tmp_path: Path) -> None:
     absent = tmp_path / "neverwas.db"

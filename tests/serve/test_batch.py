@@ -60,20 +60,6 @@ def test_a_batch_has_a_largest_size_and_one_key() -> None:
     run(test())
 
 
-def test_no_more_batches_run_at_once_than_allowed() -> None:
-    async def test() -> None:
-        work, some = Work(), batcher(at_once=2)
-        tasks = [asyncio.create_task(some.submit(key, 1, work)) for key in "abc"]
-        await until(lambda: len(work.batches) == 2)
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert len(work.batches) == 2
-        work.go.set()
-        assert await asyncio.gather(*tasks) == [2, 2, 2]
-
-    run(test())
-
-
 def test_a_failure_reaches_all_of_its_batch_and_no_other() -> None:
     async def test() -> None:
         work, some = Work(), batcher()

@@ -205,22 +205,6 @@ def test_a_streamed_reply_is_gathered_however_its_bytes_are_cut(size: int) -> No
     assert reply.model == "served"
 
 
-def test_a_reply_at_once_is_its_first_choice() -> None:
-    reply = UpstreamReply(CHAT, streams=False, max_bytes=2**20)
-    choices = [{"index": 1, "message": {"content": "b"}}, {"index": 0, "message": {"content": "a"}}]
-    usage = {"prompt_tokens": 11, "completion_tokens": 3}
-    reply.feed(json.dumps({"model": "served", "choices": choices, "usage": usage}).encode())
-    assert reply.utterance() == Utterance("assistant", "a")
-    assert reply.tokens == (11, 3)
-
-
-@pytest.mark.parametrize("content", [b"", b"nonsense", b'{"choices": 7}', b'{"choices": [{}]}'])
-def test_a_reply_that_says_nothing_is_nothing(content: bytes) -> None:
-    reply = UpstreamReply(CHAT, streams=False, max_bytes=2**20)
-    reply.feed(content)
-    assert reply.utterance() is None
-
-
 USAGE = {"input_tokens": 11, "output_tokens": 3}
 REPLIES: list[tuple[ChatProtocol, dict[str, Any], list[dict[str, Any]]]] = [
     (

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,15 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from tests import programs
 from tests.code.working import commit, repository, write
 from tests.conftest import Open
+from tests.embedders import HashingEmbedder
 from tests.llm.test_extras import run as run_without
 from tests.memo.talk import messages, place
 from tests.programs import Program
 from treering import Memory
 from treering.agents.project import project_of
+from treering.arrays import Floats
 from treering.llm.tokens import estimate_tokens
-from treering.serve.mcp import resources, tools
+from treering.serve.mcp import tools
 from treering.serve.mcp.server import build, calls_on
 
 ROOT = Path(__file__).parents[2]
@@ -138,19 +141,6 @@ def test_what_is_remembered_has_the_time_given_or_else_the_present(memory: Memor
     talk(memory, act)
 
 
-def test_recall_keeps_to_its_budget_and_filters(memory: Memory) -> None:
-    for number in range(30):
-        memory.add(f"Fact {number}: the harbour has berth {number}.", source=f"s{number % 2}")
-
-    async def act(client: Client) -> None:
-        found = await said(client, "recall", query="harbour berth", budget=60, source="s1")
-        assert estimate_tokens(found) <= 60
-        assert "] s1" in found
-        assert "] s0" not in found
-
-    talk(memory, act)
-
-
 @pytest.mark.parametrize(("mode", "version"), VERSIONS.items())
 def test_both_protocol_versions_offer_tools_prompts_and_resources(
     mode: str, version: str, memory: Memory
@@ -200,26 +190,6 @@ def test_every_tool_with_an_output_schema_gives_data_that_meets_it(memory: Memor
     talk(memory, act)
 
 
-def test_entries_are_listed_with_what_superseded_them(memory: Memory) -> None:
-    memory.add("I live in Berlin.", speaker="Ana", kind="chat", at="2025-01-10")
-    memory.add("I relocated to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
-
-    async def act(client: Client) -> None:
-        older, newer = (await said(client, "list")).splitlines()
-        assert older.endswith(
-            "I live in Berlin. (superseded since 2026-05-03: I relocated to Porto.)"
-        )
-        assert newer.endswith("I relocated to Porto.")
-        listed = (await client.call_tool("list", {})).structured_content
-        assert listed is not None
-        assert [entry.get("against") for entry in listed["entries"]] == [
-            "superseded since 2026-05-03: I relocated to Porto.",
-            None,
-        ]
-
-    talk(memory, act)
-
-
 def test_entries_are_listed_page_by_page_and_updated_by_their_ids(memory: Memory) -> None:
     for number in range(3):
         memory.add(f"note {number}\nsecond line", source=f"s{number % 2}")
@@ -244,6 +214,40 @@ def test_entries_are_listed_page_by_page_and_updated_by_their_ids(memory: Memory
     talk(memory, act)
 
 
+def test_a_repeated_call_stores_nothing_twice(memory: Memory) -> None:
+    async def act(client: Client) -> None:
+        for text in ("The boiler is from 2012.", "password: hunter2secret", "word " * 20_000):
+            first = await said(client, "remember", text=text)
+            stored = memory.stats().entries
+            assert first.startswith("remembered as ")
+            assert await said(client, "remember", text=text) == "known already"
+            assert memory.stats().entries == stored
+        assert (await said(client, "remember", text="Ok.", source="x")).startswith("remembered")
+        assert (await said(client, "remember", text="Ok.", source="y")).startswith("remembered")
+
+    talk(memory, act)
+
+
+def test_a_long_text_is_durable_before_it_is_embedded(open_memory: Open) -> None:
+    go = threading.Event()
+
+    def wait(texts: Sequence[str], vectors: Floats) -> Floats:
+        assert go.wait(30)
+        return vectors
+
+    memory = open_memory(embedder=HashingEmbedder(tamper=wait))
+
+    async def act(client: Client) -> None:
+        told = await said(client, "remember", text="The harbour is quiet. " * 3_000)
+        assert told.endswith("not searchable yet")
+
+    talk(memory, act)
+    assert memory.stats().entries > 0
+    go.set()
+    assert memory.settle().pending.get("fragments") is None
+    assert memory.search("harbour")
+
+
 def test_secrets_are_not_remembered(memory: Memory) -> None:
     async def act(client: Client) -> None:
         text = "use glpat-" + "a1B2" * 5 + " <private>hush</private>"
@@ -263,23 +267,6 @@ def test_what_was_found_and_does_not_fit_is_told_from_nothing_found(memory: Memo
         needed = int(told.rsplit(" ", 1)[1])
         assert "mended twice" in await said(client, "recall", query="boiler", budget=needed)
         assert await said(client, "recall", query="boiler", budget=5, source="x") == "nothing found"
-
-    talk(memory, act)
-
-
-def test_an_entry_is_got_whole_by_its_id(memory: Memory) -> None:
-    text = "A long story of the harbour. " * 40 + "\nAnd here it ends."
-    [identity] = memory.add(text, source="story", speaker="Ana").ids
-    memory.add("Another text.")
-
-    async def act(client: Client) -> None:
-        assert "here it ends" not in await said(client, "list")
-        whole = await said(client, "list", id=identity)
-        assert whole == f"{identity} story Ana:\n{text}"
-        result = (await client.call_tool("list", {"id": identity})).structured_content
-        assert result is not None
-        assert [entry["text"] for entry in result["entries"]] == [text]
-        assert "no entry" in await refused(client, "list", id="none")
 
     talk(memory, act)
 
@@ -310,17 +297,6 @@ def test_prompts_are_the_brief_and_what_is_remembered_of_something(memory: Memor
         for name, arguments in (("recall", {}), ("recall", {"query": " "}), ("none", {})):
             with pytest.raises(MCPError, match=r"needs a query|there are brief, recall"):
                 await client.get_prompt(name, arguments)
-
-    talk(memory, act)
-
-
-def test_all_of_a_source_is_forgotten_at_once(memory: Memory) -> None:
-    memory.add([{"role": "user", "content": "one"}, {"role": "user", "content": "two"}], source="a")
-    memory.add("three", source="b")
-
-    async def act(client: Client) -> None:
-        assert await said(client, "forget", source="a") == "forgot 2 entries"
-        assert [entry.text for entry in memory.entries()] == ["three"]
 
     talk(memory, act)
 
@@ -410,23 +386,6 @@ def test_the_tree_opens_level_by_level_down_to_the_entries(memory: Memory) -> No
         assert await shown(client, f"treering://entry/{leaf.entry_id}") == leaf.text
 
     talk(memory, act)
-
-
-def test_an_empty_memory_has_an_empty_tree_and_no_memo(memory: Memory) -> None:
-    async def act(client: Client) -> None:
-        assert await shown(client, "treering://tree") == "The tree is empty."
-        assert await shown(client, "treering://memos") == "There is no memo yet."
-
-    talk(memory, act)
-
-
-def test_of_many_children_the_first_are_listed(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory.add("alpha")
-    memory.add("omega")
-    monkeypatch.setattr(resources, "SHOWN", 1)
-    assert resources.resource_text(memory, "treering://tree").endswith("… and 1 more")
 
 
 def test_memos_are_listed_latest_first_and_open_to_their_lines(memory: Memory) -> None:

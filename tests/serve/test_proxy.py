@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Unpack
-from urllib.parse import unquote
 
 import httpx2
 import openai
@@ -319,18 +318,6 @@ def test_what_is_no_chat_request_is_for_the_model_server_to_refuse(path: Path) -
         assert model.requests[0].body == {"model": "m"}
 
 
-def test_models_are_those_of_the_model_server(path: Path) -> None:
-    listed = {"object": "list", "data": [{"id": "m", "object": "model"}]}
-
-    def act(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
-        body(json.dumps(listed).encode())(handler, over)
-
-    with between(path, act, act) as (client, model):
-        assert [one.id for one in client.models.list()] == ["m"]
-        client.models.retrieve("org/m")
-        assert [one.path for one in model.requests] == ["/v1/models", "/v1/models/org/m"]
-
-
 @pytest.mark.parametrize(
     "name", ["%2e%2e/files", "..%2ffiles", "m%2f..%2f..%2f..%2fadmin", "%2e", "m/%2e%2e"]
 )
@@ -382,24 +369,6 @@ def test_each_key_has_its_own_memories(path: Path, make_key: MakeKey, open_memor
     assert ann not in json.dumps([one.headers for one in model.requests])
 
 
-def test_a_conversation_and_a_space_can_be_named_by_headers(path: Path, open_memory: Open) -> None:
-    name = "Grüße/1".encode()
-    headers = {b"x-treering-conversation": name, b"x-treering-space": b"work"}
-    with between(path, says("one"), says("two")) as (client, _):
-        for said in ("Hello", "Good bye"):
-            answer = httpx2.post(
-                f"{client.base_url}chat/completions",
-                json={"model": "m", "messages": [user(said)]},
-                headers=headers,
-            )
-            assert (b"x-treering-conversation", name) in answer.headers.raw
-    memory = open_memory(space="work")
-    assert {(one.source, one.session) for one in memory.entries()} == {
-        ("chat/Gr%C3%BC%C3%9Fe%2F1", "Grüße/1")
-    }
-    assert held(open_memory) == []
-
-
 def test_a_model_that_cannot_embed_delays_memories_not_the_answer(
     path: Path, open_memory: Open
 ) -> None:
@@ -432,25 +401,6 @@ def test_what_chats_cost_is_in_the_ledger(path: Path, open_memory: Open) -> None
     assert open_memory().stats().spent == (Spent("proxy", "served-model", 2, 22, 5),)
 
 
-def test_a_budget_of_nothing_adds_nothing(path: Path) -> None:
-    acts = (says("Noted."), says("Miu."))
-    with between(path, *acts, recall_budget=0) as (client, model):
-        client.chat.completions.create(model="m", messages=[user("My cat is called Miu.")])
-        client.chat.completions.create(model="m", messages=[user("What is my cat called?")])
-    assert last_content(model) == "What is my cat called?"
-
-
-def test_a_message_longer_than_an_entry_is_remembered_once(path: Path, open_memory: Open) -> None:
-    long = "the tide turns. " * 4000
-    with between(path, says("I see."), says("Yes."), recall_budget=0) as (client, _):
-        client.chat.completions.create(model="m", messages=[user(long)])
-        client.chat.completions.create(
-            model="m", messages=[user(long), assistant("I see."), user("Really?")]
-        )
-    texts = [one.text for one in entries(open_memory)]
-    assert "".join(texts) == f"{long}I see.Really?Yes."
-
-
 def test_a_reply_through_the_proxy_that_repeats_what_is_forgotten_is_named(
     open_memory: Open, path: Path
 ) -> None:
@@ -461,24 +411,6 @@ def test_a_reply_through_the_proxy_that_repeats_what_is_forgotten_is_named(
             client.chat.completions.create(model="m", messages=[user(question)])
     receipt = memory.forget(secret)
     assert [memory.get(reply).text for reply in receipt.replies] == ["Under the flowerpots."]
-
-
-def test_an_id_that_no_header_can_hold_is_named_all_the_same(open_memory: Open, path: Path) -> None:
-    odd = ("日本語", "one,two", "%41 b")
-    memory: Memory = open_memory()
-    memory.add("The spare key lies under the third flowerpot.")
-    header, line = list(memory.export())
-    entries_of = [json.dumps({**json.loads(line), "id": name, "position": 10 + place})
-                  for place, name in enumerate(odd)]  # fmt: skip
-    open_memory(space="odd").import_([header, *entries_of])
-    with between(path, says("Look there."), space="odd") as (client, _):
-        reply = client.chat.completions.with_raw_response.create(
-            model="m", messages=[user("Where is the spare key, under the flowerpot?")]
-        )
-    assert reply.status_code == 200
-    named = {unquote(name) for name in reply.headers["x-treering-memories"].split(",")}
-    assert named <= set(odd)
-    assert named
 
 
 def test_a_reply_that_is_too_long_is_refused_or_passed_on_but_not_kept(

@@ -1,4 +1,4 @@
-"""A chat reply as it is written, for asyncio."""
+"""A streamed chat reply, for asyncio."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from treering.chat.stream import ChatStream
 
 
 class AsyncChatStream(AsyncIterator[str]):
-    """A ``ChatStream`` for asyncio: each piece is waited for in a worker thread.
+    """A ``ChatStream`` for asyncio: a worker thread waits for each piece.
 
-    A wait that is cancelled, as by a time-out, loses no piece: the next one gets it.
+    A cancelled wait, as by a time-out, loses no piece: the next one gets it.
     """
 
     def __init__(self, stream: ChatStream) -> None:
@@ -43,7 +43,7 @@ class AsyncChatStream(AsyncIterator[str]):
         return self._stream.answer
 
     async def close(self) -> None:
-        """Stop the model. What it had written and nobody has waited for is dropped."""
+        """Stop the model, and drop the pieces that no call has returned."""
         self._is_closed = True
         await asyncio.to_thread(self._stream.close)
 

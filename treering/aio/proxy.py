@@ -52,7 +52,7 @@ def _method(method: FunctionType) -> Callable[..., Any]:
 
         @wraps(method)
         def iterate(self: AsyncProxy, *args: Any, **options: Any) -> AsyncIterator[Any]:
-            return paged(getattr(self._get(), name)(*args, **options))
+            return iterate_pages(getattr(self._get(), name)(*args, **options))
 
         return iterate
 
@@ -79,8 +79,8 @@ def _property(name: str, member: property) -> property:
     return property(get, doc=member.__doc__)
 
 
-async def paged(items: Iterator[T]) -> AsyncIterator[T]:
-    """Yield the items of an iterator; each page of them is made in a worker thread."""
+async def iterate_pages(items: Iterator[T]) -> AsyncIterator[T]:
+    """Yield the items of an iterator, which worker threads read page by page."""
     while page := await asyncio.to_thread(lambda: list(islice(items, PAGE))):
         for item in page:
             yield item

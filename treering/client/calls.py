@@ -1,8 +1,8 @@
-"""Methods of a memory on a server, made of the operations they stand for.
+"""Methods of a memory on a server, one for each operation.
 
-``search = post(TreeView.search, "/tree/search")`` is the method ``search`` with the signature of
-``TreeView.search``: its arguments are the body, and what comes back is read as its return type. An
-option that an operation is given is there over HTTP as well, without a word here.
+``search = post(TreeView.search, "/tree/search")`` has the signature of ``TreeView.search``: its
+arguments are the body, and the answer is read as its return type. A new parameter of an operation
+needs no code here.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Fields = dict[str, Any]
 Events = Generator[ServerEvent, None, None]
 
 PAGE: Final = 1_000
-"""Items of a long list that are asked for at a time."""
+"""Items of a long list in one request."""
 
 
 def get(operation: Callable[P, T], path: str, **fixed: Any) -> Callable[P, T]:
-    """A method that reads: its arguments are parameters of the address, as are ``fixed`` ones."""
+    """Return a method that reads: its arguments and ``fixed`` are parameters of the address."""
 
     def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
         return connection.get(kind, at, sent | fixed)
@@ -41,7 +41,7 @@ def get(operation: Callable[P, T], path: str, **fixed: Any) -> Callable[P, T]:
 
 
 def pages(operation: Callable[P, list[T]], path: str) -> Callable[P, list[T]]:
-    """A method that reads a list, in as many parts as it takes."""
+    """Return a method that reads a list in parts."""
 
     def call(connection: Connection, kind: type[list[T]], at: str, sent: Fields) -> list[T]:
         items: list[T] = []
@@ -62,9 +62,9 @@ def post(
     body_of: Callable[[Fields], Fields] = dict,
     once: bool = False,
 ) -> Callable[P, T]:
-    """A method whose arguments are the body; ``body_of`` makes it where the two differ.
+    """Return a method whose arguments are the body, or that of ``body_of``.
 
-    ``once``: what the server has done already is not done again where the request is sent again.
+    ``once``: a repeated request changes nothing.
     """
 
     def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
@@ -76,8 +76,10 @@ def post(
     return _method(operation, method, path, call)
 
 
-def streamed(operation: Callable[P, T], path: str, read: Callable[[Events], T]) -> Callable[P, T]:
-    """A method whose answer comes as server-sent events, which ``read`` makes a value of."""
+def event_stream(
+    operation: Callable[P, T], path: str, read: Callable[[Events], T]
+) -> Callable[P, T]:
+    """Return a method whose answer is a stream of server-sent events, which ``read`` takes."""
 
     def call(connection: Connection, _: type[T], at: str, sent: Fields) -> T:
         return read(connection.events(at, sent | {"stream": True}))
@@ -112,19 +114,19 @@ def without(reasons: Mapping[str, str]) -> Callable[[C], C]:
 
     def decorate(kind: C) -> C:
         for name, reason in reasons.items():
-            setattr(kind, name, _refusing(name, reason))
+            setattr(kind, name, _new_refusal(name, reason))
         return kind
 
     return decorate
 
 
 def step(text: str) -> str:
-    """A text quoted for use as one part of a path."""
+    """Quote a text for use as one part of a path."""
     return quote(text, safe="")
 
 
 def sendable(arguments: Mapping[str, Any]) -> Fields:
-    """Arguments of an operation as JSON has them. Raises InputError for what cannot be sent."""
+    """Return arguments as JSON has them. Raise InputError for values that JSON does not have."""
     return {
         name: _SENT[name](value) if name in _SENT and value is not None else value
         for name, value in arguments.items()
@@ -133,12 +135,12 @@ def sendable(arguments: Mapping[str, Any]) -> Fields:
 
 
 def same_count(count_tokens: Callable[[str], int]) -> None:
-    """Refuse a token counter that is not the server's. Raises InputError."""
+    """Raise InputError for a token counter other than the server's."""
     if count_tokens is not estimate_tokens:
         raise InputError("count_tokens cannot be sent; a server counts as by default")
 
 
-def _refusing(name: str, reason: str) -> Callable[..., NoReturn]:
+def _new_refusal(name: str, reason: str) -> Callable[..., NoReturn]:
     def refuse(*_: object, **__: object) -> NoReturn:
         raise InputError(f"{name}() is not there for a memory on a server: {reason}")
 
@@ -160,7 +162,7 @@ def _method(
     def method(*args: P.args, **kwargs: P.kwargs) -> T:
         this, given = _arguments(taken, args, kwargs)
         sent = sendable(given)
-        # What stands in the path is taken out of the body, where the server would refuse it.
+        # Parameters of the path leave the body, where the server would refuse them.
         at = path.format(**{name: step(str(sent.pop(name))) for name in in_path})
         return call(this._connection, _answer_type(operation), at, sent)
 
@@ -176,7 +178,7 @@ def _answer_type(operation: Callable[..., Any]) -> type[Any]:
 
 
 def _arguments(taken: Signature, args: Sequence[Any], kwargs: Fields) -> tuple[Any, Fields]:
-    """The object that a method was called on, and the arguments by name, defaults among them."""
+    """Return the object of a call, and the arguments by name with their defaults."""
     bound = taken.bind(*args, **kwargs)
     bound.apply_defaults()
     given = dict(bound.arguments)
@@ -190,24 +192,24 @@ def _arguments(taken: Signature, args: Sequence[Any], kwargs: Fields) -> tuple[A
 
 def _relation_names(relations: str | Sequence[object]) -> list[object]:
     if isinstance(relations, str) or not all(isinstance(name, str) for name in relations):
-        raise InputError("over HTTP relations are given by name, such as ['context', 'session']")
+        raise InputError("over HTTP give relations by name, such as ['context', 'session']")
     return [*relations]
 
 
 def _policy_name(policy: object) -> str:
     if not isinstance(policy, str):
-        raise InputError("over HTTP a chat policy is given by name, such as 'auto'")
+        raise InputError("over HTTP give a chat policy by name, such as 'auto'")
     return policy
 
 
 def _reranker_name(reranker: object) -> str:
     if not isinstance(reranker, str):
-        raise InputError("over HTTP a reranker is given by the name that it has on the server")
+        raise InputError("over HTTP give a reranker by its name on the server")
     return reranker
 
 
 def _folder(root: object) -> object:
-    """A folder as a server is sent it: a relative one is so to the caller's folder."""
+    """Return a folder as an absolute path: a relative one counts from the caller's folder."""
     if not isinstance(root, str | Path):  # the root of a tree
         return root
     kinds = (PurePosixPath, PureWindowsPath)  # the server's machine may be of the other one
@@ -216,7 +218,7 @@ def _folder(root: object) -> object:
 
 
 _NOT_SENT: Final = frozenset({"progress", "count_tokens"})
-"""Callbacks: a server reports no progress, and counts tokens as by default."""
+"""Callbacks, which cannot be sent."""
 
 _SENT: Final[Mapping[str, Callable[[Any], Any]]] = {
     "policy": _policy_name,

@@ -1,8 +1,7 @@
 """Requests to a treering server: sent again while it is busy, its problems raised as errors.
 
-A request is sent again if the server answers that it is busy. It is not sent again after a broken
-connection, since nobody knows whether it was done: the caller decides. Adding the same texts twice
-changes nothing.
+A request is sent again if the server answers that it is busy. After a broken connection the caller
+decides, because the server may have done it. Adding the same texts twice changes nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ T = TypeVar("T")
 Fields = Mapping[str, Any]
 
 API_KEY = "TREERING_API_KEY"
-"""The environment variable that holds the key if none is given."""
+"""The environment variable of the default key."""
 
 JSON = {"Content-Type": "application/json"}
 IDEMPOTENCY_KEY = "Idempotency-Key"
@@ -39,7 +38,7 @@ IDEMPOTENCY_KEY = "Idempotency-Key"
 ATTEMPTS = 4
 FIRST_WAIT_S = 0.5  # before the second attempt, then twice as long each time
 MAX_WAIT_S = 10.0
-"""What a server may ask for with Retry-After; one that needs longer is reported as unavailable."""
+"""The longest Retry-After; a server that needs longer is reported as unavailable."""
 
 TIMEOUT = httpx2.Timeout(10.0, read=600.0)
 """A language model on a CPU may take minutes for a reply; connecting takes seconds or fails."""
@@ -54,11 +53,11 @@ _BY_STATUS: Mapping[int, type[TreeringError]] = {
     HTTPStatus.TOO_MANY_REQUESTS: errors.ServerUnavailable,
     HTTPStatus.SERVICE_UNAVAILABLE: errors.ServerUnavailable,
 }
-"""The error of each status, for answers that do not name one, such as a proxy's in between."""
+"""The error of a status, for answers without a code, such as those of a proxy in between."""
 
 
 class Connection:
-    """A server and the space asked for. Safe to use from many threads."""
+    """A server and a space. Safe to use from many threads."""
 
     def __init__(
         self,
@@ -83,7 +82,7 @@ class Connection:
         )
 
     def get(self, kind: type[T], path: str, params: Fields | None = None) -> T:
-        """Ask a route, and return its answer as a ``kind``."""
+        """Request a route, and return its answer as a ``kind``."""
         return self._read(kind, self._send("GET", path, params=_given(params)))
 
     def send(
@@ -97,13 +96,13 @@ class Connection:
     ) -> T:
         """Send a body to a route, and return its answer as a ``kind``.
 
-        ``once``: with an idempotency key, which all attempts share. A server that stops answers
-        that it is busy, and may do the request all the same.
+        ``once``: with an idempotency key, which all attempts share: a server that stops answers
+        that it is busy, and may have done the request.
 
-        Raises InputError for a body that is not valid JSON.
+        Raise InputError for a body that is not valid JSON.
         """
         headers = JSON | {IDEMPOTENCY_KEY: uuid4().hex} if once else JSON
-        return self._read(kind, self._send(method, path, content=_encoded(body), headers=headers))
+        return self._read(kind, self._send(method, path, content=_to_json(body), headers=headers))
 
     def post(self, kind: type[T], path: str, body: Fields) -> T:
         """As ``send`` with POST."""
@@ -111,23 +110,23 @@ class Connection:
 
     def lines(self, path: str) -> Iterator[str]:
         """The lines of a reply as they arrive, without line ends."""
-        with self._streamed("GET", path) as response:
+        with self._stream("GET", path) as response:
             yield from _lines(response)
 
     def upload(
         self, kind: type[T], path: str, lines: Iterable[str], options: Mapping[str, bool]
     ) -> T:
-        """Send lines to a route. This is never retried: the lines can perhaps be read only once."""
+        """Send lines to a route, without a retry: the lines may be readable only once."""
         self._ensure_open()
         content = (f"{line}\n".encode() for line in lines)
-        with _translated(self.url):
+        with _translate_errors(self.url):
             response = self._client.post(path, content=content, params=dict(options))
-        return self._read(kind, _checked(response))
+        return self._read(kind, _raise_problem(response))
 
     def events(self, path: str, body: Fields) -> Generator[ServerEvent, None, None]:
         """Server-sent events as they arrive."""
         reader = EventReader()
-        with self._streamed("POST", path, content=_encoded(body)) as response:
+        with self._stream("POST", path, content=_to_json(body)) as response:
             for chunk in response.iter_bytes():
                 yield from reader.feed(chunk)
 
@@ -140,24 +139,24 @@ class Connection:
     ) -> httpx2.Response:
         self._ensure_open()
         for attempt in range(ATTEMPTS):
-            with _translated(self.url):
+            with _translate_errors(self.url):
                 response = self._client.request(method, path, headers=headers, **options)
             wait = _wait(response, attempt)
             if response.status_code not in _BUSY or wait is None:
                 break
             self._pause(wait)
-        return _checked(response)
+        return _raise_problem(response)
 
     @contextmanager
-    def _streamed(self, method: str, path: str, **options: Any) -> Iterator[httpx2.Response]:
+    def _stream(self, method: str, path: str, **options: Any) -> Iterator[httpx2.Response]:
         self._ensure_open()
         with (
-            _translated(self.url),
+            _translate_errors(self.url),
             self._client.stream(method, path, headers=JSON, **options) as response,
         ):
             if response.is_error:
                 response.read()
-            yield _checked(response)
+            yield _raise_problem(response)
 
     def _ensure_open(self) -> None:
         if self._client.is_closed:
@@ -174,7 +173,7 @@ class Connection:
 
 
 def error_of(status: int, body: bytes) -> TreeringError:
-    """The error that a problem document, or another body with that status, stands for."""
+    """Return the error of a problem document, or of another body with that status."""
     try:
         problem = json.loads(body)
         detail = str(problem["detail"])
@@ -183,7 +182,7 @@ def error_of(status: int, body: bytes) -> TreeringError:
     kind = errors.BY_CODE.get(problem.get("code", ""))
     if kind is None:
         return _BY_STATUS.get(status, ServerError)(detail)
-    known = problem.get("hint") in set(Hint)  # a newer server may have others; its words help, too
+    known = problem.get("hint") in set(Hint)  # a newer server may have others
     return kind(
         str(problem["message"] if known else detail),
         hint=Hint(problem["hint"]) if known else None,
@@ -192,16 +191,15 @@ def error_of(status: int, body: bytes) -> TreeringError:
     )
 
 
-def decoded(kind: type[T], data: bytes) -> T:
-    """JSON as a value of that type."""
+def parse_json(kind: type[T], data: bytes) -> T:
+    """Return JSON as a value of that type."""
     return _adapter(kind).validate_json(data)
 
 
 def _lines(response: httpx2.Response) -> Iterator[str]:
-    """Lines as they arrive.
+    """Yield lines as they arrive.
 
-    Only a line feed ends one. ``iter_lines`` of the client would also cut at characters such as
-    U+2028, which texts may hold.
+    Only a line feed ends one; ``iter_lines`` would also cut at U+2028 and others in texts.
     """
     rest = b""
     for piece in response.iter_bytes():
@@ -209,14 +207,14 @@ def _lines(response: httpx2.Response) -> Iterator[str]:
         yield from (line.decode() for line in whole)
 
 
-def _checked(response: httpx2.Response) -> httpx2.Response:
+def _raise_problem(response: httpx2.Response) -> httpx2.Response:
     if response.is_success:
         return response
     raise error_of(response.status_code, response.content)
 
 
 def _wait(response: httpx2.Response, attempt: int) -> float | None:
-    """Seconds to wait before the next attempt; None to give up."""
+    """Return the seconds before the next attempt; None to give up."""
     if attempt + 1 == ATTEMPTS:
         return None
     asked = retry_after_s(response.headers.get("retry-after"))
@@ -225,7 +223,7 @@ def _wait(response: httpx2.Response, attempt: int) -> float | None:
 
 
 @contextmanager
-def _translated(url: str) -> Iterator[None]:
+def _translate_errors(url: str) -> Iterator[None]:
     try:
         yield
     except httpx2.TransportError as error:
@@ -235,8 +233,8 @@ def _translated(url: str) -> Iterator[None]:
 
 
 def _given(params: Fields | None) -> dict[str, Any]:
-    """The parameters of an address that are not None, in their JSON form."""
-    plain = json.loads(_encoded(params) or b"{}")
+    """Return the parameters of an address that are not None, in their JSON form."""
+    plain = json.loads(_to_json(params) or b"{}")
     return {
         key: json.dumps(value) if isinstance(value, dict) else value
         for key, value in plain.items()
@@ -244,7 +242,7 @@ def _given(params: Fields | None) -> dict[str, Any]:
     }
 
 
-def _encoded(body: Fields | None) -> bytes | None:
+def _to_json(body: Fields | None) -> bytes | None:
     try:
         return None if body is None else to_json(body)
     except (ValueError, UnicodeEncodeError) as error:
@@ -252,7 +250,7 @@ def _encoded(body: Fields | None) -> bytes | None:
 
 
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    """The parser of a type, kept: making one takes a thousand times as long as using it."""
+    """Return the cached parser of a type: building one takes far longer than using it."""
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]

@@ -16,7 +16,7 @@ from typing_extensions import override
 from treering.chat.answer import Answer
 from treering.chat.stream import ChatStream
 from treering.client import calls
-from treering.client.connection import API_KEY, Connection, decoded, error_of
+from treering.client.connection import API_KEY, Connection, error_of, parse_json
 from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree
 from treering.errors import InputError, ServerError
 from treering.ingest.intake import Message
@@ -33,9 +33,9 @@ PAGE = 500
 def open_remote(
     url: str, space: str, api_key: str | None, create: bool | None = None
 ) -> RemoteMemory:
-    """The memory behind a server's address; nothing is sent yet, unless ``create`` is given.
+    """Return the memory on a server. Only with ``create`` a request is sent now.
 
-    A key opens one space, which need not be named; without a key the space is asked for by name.
+    A key opens one space, which needs no name; without a key the name chooses the space.
     """
     key = api_key or os.environ.get(API_KEY)
     named = None if key and space == DEFAULT_SPACE else space
@@ -49,7 +49,7 @@ def open_remote(
 
 
 class RemoteStream(ChatStream):
-    """A reply as a server writes it; closing it early stops the model there."""
+    """A streamed reply of a server; closing it early stops the model there."""
 
     def __init__(self, events: calls.Events) -> None:
         self._events = events
@@ -61,13 +61,13 @@ class RemoteStream(ChatStream):
     def _read(self) -> str:
         for name, data in self._events:
             if name == "done":
-                self._answer = decoded(Answer, data)
+                self._answer = parse_json(Answer, data)
             elif name == "error":
                 raise error_of(500, data)
             else:
-                return decoded(dict[str, str], data)["text"]
+                return parse_json(dict[str, str], data)["text"]
         if self._answer is None:
-            raise ServerError("the server broke off its reply; nothing of it was remembered")
+            raise ServerError("the server broke off its reply, and did not remember it")
         raise StopIteration
 
     @override
@@ -90,9 +90,9 @@ class RemoteStream(ChatStream):
 class RemoteMemory(Memory):
     """A memory on a server, with the calls of ``Memory``.
 
-    A file or folder cannot be added by its path, relations are given by name, and ``progress`` is
-    not reported. What a server refuses raises the error that ``Memory`` raises; without access
-    AccessDenied, and ServerUnavailable when it cannot be reached or is busy for long.
+    It adds no files by their path, takes relations by name, and reports no ``progress``. The errors
+    are those of ``Memory``; besides, AccessDenied without access, and ServerUnavailable if the
+    server cannot be reached or is busy for long.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -137,11 +137,11 @@ class RemoteMemory(Memory):
         del progress  # a server reports none
         path = f"/settle?upgrade={str(upgrade).lower()}"
         while "settling" in self._connection.post(dict[str, Any], path, {}):
-            pass  # it goes on, and the server answers when it is done or after some seconds
+            pass  # the server answers after some seconds, and goes on
         return self.stats()
 
     chat = calls.post(Memory.chat, "/chat", once=True)
-    chat_stream = calls.streamed(Memory.chat_stream, "/chat", RemoteStream)
+    chat_stream = calls.event_stream(Memory.chat_stream, "/chat", RemoteStream)
 
     @override
     def export(self) -> Iterator[str]:
@@ -160,7 +160,7 @@ class RemoteMemory(Memory):
         return self._connection.upload(Receipt, "/import", lines, sent)
 
     def _begin_space(self, name: str, create: bool | None) -> None:
-        """Make the space, or see that it is there. Raises UnknownName."""
+        """Make the space, or check that it exists. Raise UnknownName."""
         if create:
             self._connection.send(list[str], "PUT", f"/spaces/{calls.step(name)}")
         elif create is False:

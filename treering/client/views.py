@@ -66,7 +66,7 @@ class RemoteFacts(FactView):
 
 
 def _round(sent: dict[str, Any]) -> dict[str, Any]:
-    """A round of work as it is sent: with the files after it no folder is read."""
+    """Return a round of work to send: with the files after it, no folder is read."""
     return sent if sent["after"] is None else {**sent, "root": None}
 
 
@@ -74,8 +74,8 @@ def _round(sent: dict[str, Any]) -> dict[str, Any]:
 @calls.without(
     {
         "blocks": "search() finds the definitions",
-        "context_memory": "it calls back for every turn; use it where the file is",
-        "rounds": "log() tells the story of a definition",
+        "context_memory": "it calls back for every turn; use it with the file",
+        "rounds": "log() returns the rounds of a definition",
     }
 )
 class RemoteCode(CodeMemory):

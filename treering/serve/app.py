@@ -57,8 +57,8 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
         async with AsyncExitStack() as stack:
             stack.callback(traces.close)
             stack.callback(spaces.close)
-            await stack.enter_async_context(mcp.running())
-            await stack.enter_async_context(proxy.running())
+            await stack.enter_async_context(mcp.lifespan())
+            await stack.enter_async_context(proxy.lifespan())
             stack.callback(asyncio.create_task(spaces.keep_scrubbed()).cancel)
             stack.callback(settling.stop)  # first: spaces wait for the calls under way
             yield

@@ -24,7 +24,7 @@ MEMORY = {
     "pending": "Queued pieces of work of all spaces.",
     "last_added_seconds": "When the newest entry was added, since 1970.",
 }
-"""Figures of the memory, read when they are asked for."""
+"""Figures of the memory, read for each scrape."""
 
 
 class Metrics:

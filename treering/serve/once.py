@@ -1,4 +1,4 @@
-"""Idempotency: a request with a key is done once, however often a client sends it."""
+"""Idempotency: a request with a key takes effect once, however often a client sends it."""
 
 from __future__ import annotations
 

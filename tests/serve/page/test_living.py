@@ -179,13 +179,6 @@ def test_filters_suggest_the_names_there_are(visit: Visit, life: Path) -> None:
         assert names == ["harbour", "kitchen", "chat"]
 
 
-def test_another_space_is_chosen_and_shown(visit: Visit, life: Path) -> None:
-    with serving(url=life) as url:
-        page = visit(url, "search")
-        page.get_by_label("Space").select_option("work")
-        expect(page.locator(".brief .text")).to_have_text(["The release is on Friday."])
-
-
 def test_a_space_is_removed_after_a_look_and_the_others_stay(visit: Visit, life: Path) -> None:
     with serving(url=life) as url:
         page = visit(url, "status")
@@ -216,15 +209,6 @@ def test_facts_are_shown_as_they_were_known_on_a_day(visit: Visit, life: Path) -
         page.get_by_label("as known on").fill("2025-12-31")
         page.get_by_role("button", name="Show").click()
         expect(page.locator(".nothing")).to_have_text("Nothing had been stated by then.")
-
-
-def test_what_a_search_needs_is_loaded_as_the_page_opens(visit: Visit, life: Path) -> None:
-    embedder = HashingEmbedder()
-    with serving(url=life, embedder=embedder) as url:
-        page = visit(url, "search")
-        expect(page.locator(".brief").first).to_be_visible()
-        page.wait_for_load_state("networkidle")
-        assert "ready" in embedder.texts  # a search has been there, and nobody has typed
 
 
 def test_the_tree_is_shown_while_it_grows_and_before_its_summaries_are_written(
@@ -282,27 +266,3 @@ def test_forgetting_tells_what_a_model_said_of_it_and_why_it_fails(
         ).raise_for_status()  # by somebody else
         page.get_by_role("button", name="Forget for good").click()
         expect(page.locator(".forgetting .problem")).to_contain_text(f"no entry '{reply}'")
-
-
-def test_a_fact_without_a_time_is_told_without_a_gap(visit: Visit, path: Path) -> None:
-    with Memory.open(path, embedder=HashingEmbedder()) as memory:
-        said = ["I live in Porto.", "I relocated from Porto to Lisbon."]
-        memory.add([{"role": "user", "name": "Ana", "content": text} for text in said])
-    with serving(url=path) as url:
-        page = visit(url, "facts")
-        expect(page.locator(".slots .who")).to_have_text(["superseded", "last stated"])
-
-
-def test_a_text_from_right_to_left_begins_at_the_right(visit: Visit, path: Path) -> None:
-    with Memory.open(path, embedder=HashingEmbedder()) as memory:
-        memory.add("עברנו לגור ליד הים.", source="letter")
-    with serving(url=path) as url:
-        page = visit(url, "search")
-        text = page.locator(".brief .text")
-        edges = text.evaluate(
-            "(element) => "
-            "{ const range = document.createRange(); range.selectNodeContents(element);"
-            " const box = element.getBoundingClientRect(), drawn = range.getBoundingClientRect();"
-            " return [box.right - drawn.right, drawn.left - box.left]; }"
-        )
-        assert edges[0] < edges[1]

@@ -17,7 +17,7 @@ from tests.conftest import Open
 from tests.memo.talk import messages, place
 from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.serve.page import story
-from treering.serve.page.markdown import MAX_CHARS, MarkdownNode, format_if_marked, parse_markdown
+from treering.serve.page.markdown import MarkdownNode, format_if_marked, parse_markdown
 from treering.views.tree import grow
 
 
@@ -156,20 +156,6 @@ def shop(root: Path) -> Path:
     return root
 
 
-def test_a_preview_of_much_counts_all_and_names_the_first(
-    open_memory: Open, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = open_memory()
-    memory.add(messages(40))
-    assert memory.tree.roots()
-    monkeypatch.setattr(story, "FOLLOWED", 30)
-    found = serve().post("/v1/page/forget-preview", json={"source": "chat"}).json()
-    assert (found["count"], len(found["entries"])) == (40, story.SHOWN)
-    assert len(found["summaries"]) == min(found["rewritten"], story.SHOWN)
-    assert found["leaves"] == 30
-    assert found["partial"]
-
-
 def test_the_newest_entries_come_a_page_at_a_time_and_meet_a_filter(
     open_memory: Open, serve: Serve
 ) -> None:
@@ -261,9 +247,3 @@ def test_marks_in_marks_without_end_are_shown_as_they_are_written(
     story = client.get(f"/v1/page/entries/{entry_id}/story")
     assert story.status_code == 200
     assert story.json()["entry"]["text"] == text.strip()
-
-
-def test_a_text_that_is_too_long_to_format_is_shown_as_it_is_written() -> None:
-    text = "Some *words*. " * (MAX_CHARS // 14 + 1)
-    assert format_if_marked(text) is None
-    assert parse_markdown(text) == (MarkdownNode("p", children=(MarkdownNode(text=text),)),)

@@ -37,7 +37,7 @@ class Endpoint:
         self._manager: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Answer requests until the end of the block."""
         self._starting = anyio.Lock()
         async with anyio.create_task_group() as self._tasks:

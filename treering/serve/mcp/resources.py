@@ -33,16 +33,16 @@ RESOURCES: Final = [
 TEMPLATES: Final = [
     ResourceTemplate(uri_template=uri, name=name, description=description, mime_type=TEXT)
     for uri, name, description in (
-        (f"{TREE}/{{node}}", "tree node", "A summary and what is below it."),
+        (f"{TREE}/{{node}}", "tree node", "A summary and the nodes below it."),
         (f"{MEMOS}/{{id}}", "memo", "A topic, its summary and its lines."),
         ("treering://entry/{id}", "entry", "A text as it was remembered."),
     )
 ]
 PROMPTS: Final = [
-    Prompt(name="brief", description="What to know of this memory before you begin."),
+    Prompt(name="brief", description="An overview of this memory, to read first."),
     Prompt(
         name="recall",
-        description="What is remembered of something.",
+        description="Memories about something.",
         arguments=[PromptArgument(name="query", description="Of what.", required=True)],
     ),
 ]
@@ -96,7 +96,7 @@ def _node(memory: Memory, number: str) -> str:
 
 def _memos(memory: Memory) -> str:
     # The latest first: a conversation is most likely about those.
-    lines = [f"{memo.id} {_dated(memo)}" for memo in reversed(memory.memos.list())]
+    lines = [f"{memo.id} {_memo_line(memo)}" for memo in reversed(memory.memos.list())]
     return _some(lines) or "There is no memo yet."
 
 
@@ -107,7 +107,7 @@ def _memo(memory: Memory, memo_id: str) -> str:
         f"{line.speaker or line.role or line.source}: {line.text}" for line in lines
     )
     doubted = "".join(f"\nnot supported by its lines: {claim}" for claim in memo.unsupported)
-    return f"{_dated(memo)}{doubted}\n\n{dialogue}"
+    return f"{_memo_line(memo)}{doubted}\n\n{dialogue}"
 
 
 def _entry(memory: Memory, entry_id: str) -> str:
@@ -123,7 +123,7 @@ def _some(lines: list[str]) -> str:
     return "\n".join([*lines[:SHOWN], *more])
 
 
-def _dated(memo: Memo) -> str:
+def _memo_line(memo: Memo) -> str:
     when = f" ({memo.until:%Y-%m-%d})" if memo.until else ""
     return f"{memo.topic}: {_flat(memo.stated)}{when}"
 

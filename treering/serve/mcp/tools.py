@@ -5,9 +5,11 @@ A tool is a function: the model reads its docstring, and its parameters are the 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from datetime import datetime
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -16,12 +18,13 @@ from typing import Annotated, Any, Final, get_type_hints
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from treering.errors import InputError
+from treering.errors import InputError, UnknownName
 from treering.hints import Hint
+from treering.ingest.drafts import Envelope
 from treering.ingest.secrets import Cleaner
 from treering.llm.tokens import estimate_tokens
-from treering.memory import Memory
-from treering.records import Context, Entry, Passage
+from treering.memory import Memory, memory_parts
+from treering.records import Context, Entry, Passage, Receipt
 from treering.search.context import against
 from treering.serve.threads import Kind
 from treering.views.code.guard.report import Reversal
@@ -32,6 +35,12 @@ RECALL_TOKENS: Final = 800
 
 CODE_TOKENS: Final = 2_000
 """A handful of functions."""
+
+SLOW_CHARS: Final = 50_000
+"""A longer text takes some seconds to embed: 9 s of a processor for 100,000 characters."""
+
+REPEATED: Final = timedelta(hours=1)
+NOTES: Final = "notes"  # the source of a text without one
 
 LISTED: Final = 20
 MAX_LISTED: Final = 200
@@ -49,7 +58,7 @@ CODE_HITS: Final = 40
 SHOWN_BLOCKS: Final = 20
 """Definitions that are named of a round; of more, a count is enough."""
 
-SHORT: Final = 12  # of an id: what git needs to find it, and a commit message can cite
+SHORT: Final = 12  # of an id: enough for git, and short in a commit message
 
 Reach = Callable[[str], Path]
 """Returns the folder that a client names. Raises AccessDenied unless it may be read."""
@@ -122,9 +131,9 @@ def remember(
     at: Annotated[Optional, Field(description="ISO time; default now.")] = None,
 ) -> ToolReply:
     """Keep a fact, decision or text for later conversations."""
-    # Dated, so that a later change of mind can be told from an earlier one.
-    now = datetime.now().astimezone()
-    receipt = memory.add(text, source=source, speaker=speaker, at=at or now, mask=True)
+    # Dated, so that later decisions supersede earlier ones.
+    when = at or _time_of_equal(memory, text, source) or datetime.now().astimezone()
+    receipt = _add(memory, text, source=source, speaker=speaker, at=when)
     data = {"ids": [*receipt.ids], "masked": receipt.masked}
     if not receipt.ids:
         return ToolReply("known already", data)
@@ -132,6 +141,32 @@ def remember(
     hidden = f"; {receipt.masked} secrets were masked" if receipt.masked else ""
     more = f" and {receipt.added - 1} more" if receipt.added > 1 else ""
     return ToolReply(f"remembered as {receipt.ids[0]}{more}{hidden}{later}", data)
+
+
+def _add(memory: Memory, text: str, source: str | None, speaker: str | None, at: Any) -> Receipt:
+    """Add a text; index a long one in the background, before the client's time-out."""
+    if len(text) <= SLOW_CHARS:
+        return memory.add(text, source=source, speaker=speaker, at=at, mask=True)
+    _, views, intake, _ = memory_parts(memory)
+    envelope = Envelope.check(None, at, speaker, None, None, mask=True)
+    receipt = envelope.count(intake.add(text, source, envelope))
+    threading.Thread(target=views.build, name="treering remember", daemon=True).start()
+    return replace(receipt, pending=views.count_pending())
+
+
+def _time_of_equal(memory: Memory, text: str, source: str | None) -> datetime | None:
+    """Return the time of an equal text of the last hour: the client may repeat a call.
+
+    With the same time the text is known, and not added twice.
+    """
+    texts: dict[datetime, str] = {}
+    since = datetime.now().astimezone() - REPEATED
+    with suppress(UnknownName):  # the first text makes the space
+        for entry in memory.entries(source=source or NOTES, since=since):
+            if entry.at is not None:
+                texts[entry.at] = texts.get(entry.at, "") + entry.text
+    clean = Cleaner().clean(text) if texts else ""
+    return next((at for at, known in texts.items() if known == clean), None)
 
 
 @_tool("recall", "passages")
@@ -247,7 +282,7 @@ def code_record(
     note: Annotated[str, Field(description="How it was received.")] = "",
     outcome: Annotated[str, Field(description="accepted, rejected, or in other words.")] = "",
 ) -> ToolReply:
-    """After changing code: remember what was asked for and what the git working tree changes."""
+    """After changing code: remember the instruction and the changes of the git working tree."""
     blocks = memory.code.record(instruction, root=reach(root), note=note, outcome=outcome)
     if not blocks:
         return ToolReply(
@@ -264,10 +299,10 @@ def code_check(
     memory: Memory,
     reach: Reach,
     root: Repository = ".",
-    staged: Annotated[bool, Field(description="What is staged, not the working tree.")] = False,
+    staged: Annotated[bool, Field(description="The staged change, not the working tree.")] = False,
     message: Annotated[str, Field(description="The commit message.")] = "",
 ) -> ToolReply:
-    """Before committing: what the change would undo of earlier work. Cite an id to mean it."""
+    """Before committing: earlier work that the change would undo. Cite an id to mean it."""
     report = memory.code.check(root=reach(root), staged=staged, message=message)
     if not report:
         return ToolReply(f"nothing is undone ({report.definitions} definitions changed)")

@@ -83,7 +83,7 @@ def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
     """Preview ``forget``. Raise UnknownName if nothing matches, InputError without a condition."""
     if not ids and to_filter(where) == Filter():
         raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
-    doomed = list(_doomed(memory, ids, where))
+    doomed = list(_matching_entries(memory, ids, where))
     if not doomed:
         raise UnknownName("nothing to forget: no entry matches")
     followed = [entry.id for entry in doomed[:FOLLOWED]]
@@ -104,7 +104,7 @@ def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
     )
 
 
-def _doomed(memory: Memory, ids: Sequence[str], where: Where) -> Iterable[Entry]:
+def _matching_entries(memory: Memory, ids: Sequence[str], where: Where) -> Iterable[Entry]:
     if to_filter(where) == Filter():
         return [memory.get(entry_id) for entry_id in dict.fromkeys(ids)]
     chosen = set(ids)

@@ -1,1 +1,1 @@
-"""An OpenAI-compatible proxy: what passes is remembered, and what is known is added to it."""
+"""A proxy for chats: it remembers both sides and adds memories."""

@@ -191,10 +191,10 @@ def new_utterances(known: Sequence[str], history: Sequence[Utterance]) -> list[U
         return [*history[len(known) :]]
     heard = set(known)
     early = [utterance for utterance in history[:-ALIGNED] if utterance.digest not in heard]
-    return early + _unaligned(known[-ALIGNED:], history[-ALIGNED:])
+    return early + _without_match(known[-ALIGNED:], history[-ALIGNED:])
 
 
-def _unaligned(known: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
+def _without_match(known: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
     """Return the utterances without a match, both aligned from their ends."""
     sent = [utterance.digest for utterance in history]
     matcher = SequenceMatcher(None, known[::-1], sent[::-1], autojunk=False)

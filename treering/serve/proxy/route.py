@@ -147,7 +147,7 @@ class Proxy:
         return [*chats, *passed]
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Answer until the end of the block; then remember the last replies."""
         if self._settings.upstream is None:
             yield  # without the certificates that a client would read
@@ -261,7 +261,7 @@ class Proxy:
         headers = _headers_back(answer)
         if answer.is_stream_consumed:
             return Response(answer.content, answer.status_code, headers)
-        return _Relay(_closing(answer), answer.status_code, headers)
+        return _Relay(_stream_bytes(answer), answer.status_code, headers)
 
     async def _send(
         self, request: HTTPRequest, path: str, body: bytes, *, streams: bool
@@ -384,7 +384,7 @@ def _refusal(status: int, message: str) -> Response:
     return Response(content, status, media_type="application/json")
 
 
-async def _closing(answer: httpx2.Response) -> AsyncIterator[bytes]:
+async def _stream_bytes(answer: httpx2.Response) -> AsyncIterator[bytes]:
     try:
         async for chunk in answer.aiter_bytes():
             yield chunk

@@ -81,8 +81,8 @@ def _ensure_own(request: Request, name: str) -> None:
         raise AccessDenied(f"this key does not open the space {name!r}")
 
 
-@router.get("/pending")
-async def pending(request: Request, tenant: Asking) -> PendingWork:
+@router.get("/pending", name="pending")
+async def pending_work(request: Request, tenant: Asking) -> PendingWork:
     """The queued work of the space."""
     settling: Settling = request.app.state.settling
     figures = await tenant.call(tenant.memory.stats)
@@ -112,7 +112,7 @@ async def settle(
     if done is not None:
         return done
     response.status_code = HTTPStatus.ACCEPTED
-    return await pending(request, tenant)
+    return await pending_work(request, tenant)
 
 
 @router.get(
