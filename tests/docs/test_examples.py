@@ -185,7 +185,7 @@ def test_the_page_on_the_server_runs(reader: Reader) -> None:
     with serving(url=reader.folder / "life.db", embedder=None) as address:
         reader.instead[ADDRESS] = address
         assert reader.read(DOCS / "how-to" / "serve.md") == 2
-    assert reader.printed == ["Ana moved to Porto.\n"]
+    assert reader.printed == ["Ana moved to Porto.\n", ""]
 
 
 PROXY = "OpenAI(base_url="
