@@ -29,7 +29,7 @@ class KnownFolder:
 
     @classmethod
     def read(cls, reader: Reader, space: int, folder: Path, source: str | None) -> KnownFolder:
-        """Read the state before the folder is taken in; ``source`` is the user's name for it."""
+        """Read the state before the folder is added; ``source`` is the user's name for it."""
         root = folder.resolve()
         files = [file for file in sources.file_sources(reader, space) if file.path is not None]
         known = cls(root, source, files)

@@ -138,7 +138,7 @@ class Intake:
         with user_files.looking_at(path):
             is_folder = path.is_dir()
         if sync and not is_folder:
-            raise InputError(f"sync is for a folder, and {path} is none", param="sync")
+            raise InputError(f"sync is for a folder, and {path} is a file", param="sync")
         with DocumentReader() as documents:
             if is_folder:
                 yield from self._each_of_folder(path, source, envelope, documents, sync, force)

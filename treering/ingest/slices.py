@@ -46,7 +46,7 @@ _TIMES: Final = ("at", "added", "expires")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How entries are taken in.
+    """The way to store entries.
 
     ``keeps``: an entry whose id is here already stays as it is, whatever is under that id now, and
     what cannot be said of two entries any more is left out; else both are errors. ``appends``: the

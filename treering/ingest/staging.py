@@ -124,8 +124,8 @@ class Staging:
         with self._space.write() as writer:
             if not staged.hold(writer, mine, presence):
                 raise UnknownName(
-                    f"the space {mine.space!r} was removed while this was taken in, or another "
-                    "process took this import over; take it in again to begin the space anew"
+                    f"the space {mine.space!r} was removed during this import, or another process "
+                    "took the import over; import again to create the space"
                 )
             yield writer
 

@@ -163,7 +163,7 @@ def import_path(
         if options.origin is not None:
             raise InputError(
                 f"{path} holds no conversation of the format {options.origin}; leave the origin "
-                f"out to have it told by the content, or give one of {', '.join(ORIGINS)}"
+                f"out to recognise the format, or give one of {', '.join(ORIGINS)}"
             )
         raise InputError(
             f"{path} holds no conversation that treering can read; it knows the formats "

@@ -297,7 +297,7 @@ class _File:
         alike = [target for target, owner in methods if hint and hint in owner]
         if alike or not _SEVERAL_WORDS.search(call.name):
             return alike
-        # One more than ``MAX_CANDIDATES`` is enough: then the call has no candidates.
+        # One more than ``MAX_CANDIDATES`` is enough: then the call gets no candidates.
         return [target for target, _ in methods[: MAX_CANDIDATES + 1]]
 
     def owner(self, scope: int) -> list[CallTarget]:

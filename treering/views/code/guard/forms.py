@@ -25,7 +25,7 @@ _FORMS: dict[str, frozenset[str]] = {
     "finally": frozenset({"scope", "finally", "decorator"}),
     "step": frozenset({"step", "scope", "finally", "decorator"}),
 }
-"""Kinds that can replace a kind in another form, whatever they name."""
+"""The kinds that can replace a kind in another form, with any names."""
 
 
 def is_instead(lost: CodePart, new: CodePart, *, here: bool) -> bool:
