@@ -35,7 +35,7 @@ def no_llm(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the model to the tree: the facts view would ask it about the same entries."""
-    for module in ("extract", "derive"):
+    for module in ("extract", "view"):
         monkeypatch.setattr(f"treering.views.facts.{module}.states_facts", lambda _: False)
 
 
