@@ -32,7 +32,7 @@ from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Self
 
-from treering.aio.chat_stream import AsyncChatStream
+from treering.aio.proxy import AsyncChatStream
 """
 
 _CONTEXT: Final = """

@@ -13,8 +13,7 @@ import pytest
 from tests.embedders import HashingEmbedder
 from tools.generate_async import PROXIES, STUB, generate
 from treering import AsyncMemory, Memory
-from treering.aio.chat_stream import AsyncChatStream
-from treering.aio.proxy import PAGE, AsyncProxy
+from treering.aio.proxy import PAGE, AsyncChatStream, AsyncProxy
 from treering.arrays import Floats
 from treering.errors import InputError, JournalError
 from treering.llm.scripted import ScriptedLLM

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from treering.serve.batch import Batcher
+from treering.serve.threads import Batcher
 
 Test = Callable[[], Coroutine[Any, Any, None]]
 

@@ -3,7 +3,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from treering.aio.chat_stream import AsyncChatStream
+from treering.aio.proxy import AsyncChatStream
 from treering.chat.answer import Answer
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt

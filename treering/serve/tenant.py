@@ -18,8 +18,7 @@ from treering.memory import Memory, memory_parts
 from treering.records import Hit, Spent
 from treering.search.searcher import check_queries
 from treering.serve.access import caller_of
-from treering.serve.batch import Batcher
-from treering.serve.threads import SHARE, THREADS, Share, Threads
+from treering.serve.threads import SHARE, THREADS, Batcher, Share, Threads
 
 if TYPE_CHECKING:
     from treering.serve.spaces import Spaces

@@ -1,17 +1,19 @@
-"""The threads of calls, and the share that one space may take of them."""
+"""The threads of calls, the share of one space, and batches of equal calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from treering.serve.traces import Traces
 
 T = TypeVar("T")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 Kind = Literal["read", "write", "wait"]
 
@@ -78,3 +80,56 @@ class Share:
         """Run a call in its turn: first come, first served."""
         async with self._turns[kind]:
             return await self._threads.run(kind, work)
+
+
+class _Batch(Generic[Item, Result]):
+    """Items to process together, and the task that processes them."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.done: asyncio.Task[Sequence[Result]]
+
+
+class Batcher(Generic[Item, Result]):
+    """Processes items together that arrive while others run: up to ``most`` of one key.
+
+    ``at_once`` batches run side by side. An idle server processes an item without a wait; under
+    load the batches grow, so no timer and no size needs tuning.
+    """
+
+    def __init__(self, most: int, at_once: int, observe: Callable[[int], None]) -> None:
+        self._most = most
+        self._turn = asyncio.Semaphore(at_once)  # first come, first served
+        self._observe = observe
+        self._forming: dict[Hashable, _Batch[Item, Result]] = {}
+
+    async def submit(
+        self,
+        key: Hashable,
+        item: Item,
+        work: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
+    ) -> Result:
+        """Return the result of an item; ``work`` takes any items of one ``key``, and keeps order.
+
+        An error of ``work`` is raised for every item of the batch. A batch runs to its end even if
+        its callers have left.
+        """
+        batch = self._forming.get(key)
+        if batch is None or len(batch.items) >= self._most:
+            batch = self._forming[key] = _Batch()
+            batch.done = start_task(self._run(key, batch, work))
+        place = len(batch.items)
+        batch.items.append(item)
+        return (await asyncio.shield(batch.done))[place]
+
+    async def _run(
+        self,
+        key: Hashable,
+        batch: _Batch[Item, Result],
+        work: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
+    ) -> Sequence[Result]:
+        async with self._turn:
+            if self._forming.get(key) is batch:
+                del self._forming[key]
+            self._observe(len(batch.items))
+            return await work(batch.items)
