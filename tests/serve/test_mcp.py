@@ -486,7 +486,10 @@ def test_a_line_that_is_no_message_is_answered(parameters: StdioServerParameters
         check=True,
     )
     replies = [json.loads(line) for line in asked.stdout.splitlines()]
-    assert [(reply["id"], reply["error"]["code"]) for reply in replies] == [(None, -32700)] * 2
+    assert [(reply["id"], reply["error"]["code"]) for reply in replies] == [
+        (None, -32700),
+        (7, -32600),
+    ]
     assert "Invalid JSON" in replies[0]["error"]["message"]
 
 

@@ -72,6 +72,9 @@ def test_nonsense_is_refused_and_the_server_goes_on(path: Path) -> None:
             status = httpx2.post(f"{url}/mcp", content=body, headers=sent).status_code
             assert 400 <= status < 500
         assert httpx2.put(f"{url}/mcp", headers=headers).status_code == 405
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        padded = headers | {"mcp-protocol-version": "2025-06-18  "}
+        assert httpx2.post(f"{url}/mcp", json=hello, headers=padded).status_code == 200
         hostile = {"origin": "https://evil.example"}
         assert httpx2.post(f"{url}/mcp", json={}, headers=hostile).status_code == 403
         assert httpx2.get(f"{url}/healthz").status_code == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -134,9 +135,20 @@ def _is_blank(error: Exception) -> bool:
 
 
 def _parse_error(error: Exception) -> types.JSONRPCError:
-    why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-    data = types.ErrorData(code=types.PARSE_ERROR, message=f"invalid JSON-RPC message: {why}")
-    return types.JSONRPCError(jsonrpc="2.0", id=None, error=data)
+    """Return the answer to an invalid line, with the id of its call if it has one."""
+    why, code, call_id = str(error), types.PARSE_ERROR, None
+    if isinstance(error, ValidationError):
+        mistake = error.errors()[0]
+        why = mistake["msg"]
+        with suppress(ValueError, RecursionError):
+            line = mistake["input"]
+            # Unlike the SDK, this reads lone surrogates, which JavaScript makes of a cut emoji.
+            call = json.loads(line) if isinstance(line, str) else line
+            code = types.INVALID_REQUEST
+            sent = call.get("id") if isinstance(call, dict) else None
+            call_id = sent if isinstance(sent, str | int) else None
+    data = types.ErrorData(code=code, message=f"invalid JSON-RPC message: {why}")
+    return types.JSONRPCError(jsonrpc="2.0", id=call_id, error=data)
 
 
 class _Service:
