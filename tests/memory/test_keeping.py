@@ -222,6 +222,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
 
         monkeypatch.setattr(entries, "datetime", Clock)
         monkeypatch.setattr("treering.journal.filters.datetime", Clock)
+        monkeypatch.setattr("treering.journal.filters.datetime", Clock)
         monkeypatch.setattr("treering.memory.datetime", Clock)
 
     return pass_
