@@ -756,3 +756,30 @@ def test_nobody_else_can_reach_the_socket(server: Path) -> None:
             endpoint.endpoint_for(str(server))
     finally:
         place.path.parent.chmod(0o700)
+
+
+def test_messages_whose_space_is_removed_while_they_cannot_be_saved_break_nothing(
+    memory_path: Path,
+) -> None:
+    path = str(memory_path)
+    handler = HookHandler(path, "hashing")
+    memory_path.parent.mkdir(parents=True)
+    memory_path.write_bytes(b"no database" * 1000)
+    inbox.leave(path, replies.job("gemini", "turn", {"prompt": MAST}) | {"space": "fleet-7"})
+    [(waiting, job)] = inbox.waiting_jobs(path)
+    inbox.discard(path, "fleet-7")
+    assert handler._is_done(waiting, job)
+    handler.close()
+
+
+def test_the_messages_of_a_removed_space_go_from_whatever_folder_it_is_removed(
+    memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(memory_path, MAST, "fleet-7")
+    job = replies.job("gemini", "turn", {"prompt": "The keel is of lead."})
+    inbox.leave(str(memory_path), job | {"space": "fleet-7"})
+    monkeypatch.chdir(memory_path.parent)
+    with Memory.open(memory_path.name, embedder="hashing") as memory:
+        monkeypatch.chdir(tmp_path)
+        memory.forget_space("fleet-7")
+    assert not list(inbox.waiting_jobs(str(memory_path)))

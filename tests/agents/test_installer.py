@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import ROOT
+from tests.programs import Program
 from treering.agents import installer
 from treering.agents.clients import CLIENTS, Client, Launcher, client_named
 from treering.agents.edits import read
@@ -318,3 +319,24 @@ def test_a_damaged_note_is_not_guessed_at(launcher: Launcher, home: Path) -> Non
     note.write_text("{")
     with pytest.raises(InputError, match="is damaged"):
         installer.uninstall(client_named("zed"))
+
+
+def test_processes_that_install_at_once_wait_for_each_other(home: Path) -> None:
+    program = (
+        "from treering.agents import installer;"
+        "from treering.agents.clients import Launcher, client_named;"
+        "installer.install(client_named('gemini'), Launcher(('t',), 'm.db'))"
+    )
+    running = [Program([sys.executable, "-c", program], stderr=subprocess.PIPE) for _ in range(3)]
+    ends = [process.communicate(timeout=60)[1] for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], ends
+    hooks = meaning(home / ".gemini" / "settings.json")["hooks"]
+    assert all(len(groups) == 1 for groups in hooks.values())
+
+
+def test_everything_that_was_there_is_there_still(client: Client, launcher: Launcher) -> None:
+    fill(client, launcher)
+    lines = {file.path: file.path.read_text().splitlines() for file in client.files(launcher)}
+    installer.install(client, launcher)
+    for path, before in lines.items():
+        assert [line for line in before if line not in path.read_text().splitlines()] == []

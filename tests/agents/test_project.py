@@ -111,3 +111,10 @@ def test_the_home_and_the_root_are_no_project(
 def test_settings_that_are_much_white_space_are_read_at_once(tmp_path: Path, line: str) -> None:
     config = f'{line}\n[remote "origin"]\n{line}\n\turl = git@host:own/x.git\n'
     assert project_of(repository(tmp_path / "x", config)) in ("host/own/x", str(tmp_path / "x"))
+
+
+@pytest.mark.parametrize("config", [b"\xff\xfe", b"[remote\nurl = x", b"\0" * 100])
+def test_settings_that_cannot_be_read_break_nothing(tmp_path: Path, config: bytes) -> None:
+    root = repository(tmp_path / "x", "")
+    (root / ".git" / "config").write_bytes(config)
+    assert project_of(root) == str(root)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Process, Treering, record
+from tests.postgres_server import new_schema
 from treering.cli.run import Globals, Run
 
 TIMEOUT_S = 60
@@ -85,3 +86,11 @@ def test_ctrl_c_with_two_memories_open_is_told_once(
         raise KeyboardInterrupt
     [line] = capsys.readouterr().err.splitlines()
     assert ("all durable" in line) == create
+
+
+def test_postgresql_takes_it_too(treering: Treering, notes: Path) -> None:
+    database = new_schema()
+    assert (
+        record(treering("ingest", notes, "--workers", "1", "--json", "-m", database))["added"] == 2
+    )
+    assert treering("search", "boiler", "-m", database).stdout.count("a.txt") == 1
