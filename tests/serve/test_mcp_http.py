@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import anyio
@@ -73,8 +76,10 @@ def test_nonsense_is_refused_and_the_server_goes_on(path: Path) -> None:
             assert 400 <= status < 500
         assert httpx2.put(f"{url}/mcp", headers=headers).status_code == 405
         hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        padded = headers | {"mcp-protocol-version": "2025-06-18  "}
-        assert httpx2.post(f"{url}/mcp", json=hello, headers=padded).status_code == 200
+        padded = {"content-type": "application/json", "mcp-protocol-version": "2025-06-18  "}
+        with closing(HTTPConnection(url.removeprefix("http://"), timeout=30)) as raw:
+            raw.request("POST", "/mcp", json.dumps(hello), headers | padded)
+            assert raw.getresponse().status == 200
         hostile = {"origin": "https://evil.example"}
         assert httpx2.post(f"{url}/mcp", json={}, headers=hostile).status_code == 403
         assert httpx2.get(f"{url}/healthz").status_code == 200
