@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -139,3 +141,20 @@ def test_no_more_is_kept_than_views_take_in_at_once() -> None:
     assert len(handover.all()) == BATCH_ENTRIES
     handover.put({BATCH_ENTRIES: Stored(entry, b"")})
     assert handover.all() == {}
+
+
+def test_threads_hand_over_at_once() -> None:
+    entry = Entry("id", "text", "notes", 0, "text", datetime(2026, 1, 1, tzinfo=UTC))
+    handover, interval, threads = Handover(), sys.getswitchinterval(), 8
+
+    def put(thread: int) -> None:
+        for seq in range(500):
+            handover.put({1000 * thread + seq: Stored(entry, b"")})
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(put, range(threads)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(handover.all()) <= BATCH_ENTRIES

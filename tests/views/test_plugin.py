@@ -110,6 +110,7 @@ def test_what_is_erased_leaves_the_tables_of_a_view_that_is_not_installed(
     [
         ("whisper", "space INTEGER, word TEXT", "made table whisper; call it view_whispers"),
         ("view_whispers2", "space INTEGER, word TEXT", "made table view_whispers2"),
+        ('"view_whispers said"', "space INTEGER, word TEXT", "made table view_whispers said"),
         ("view_whispers", "word TEXT", "needs a column `space`"),
     ],
 )
@@ -138,7 +139,7 @@ class Whispers(View):
         return {{seq: entry.text for seq, entry in entries.items()}}
 
     def store(self, writer, derived):
-        writer.execute("CREATE TABLE IF NOT EXISTS {table} ({columns})")
+        writer.execute('CREATE TABLE IF NOT EXISTS {table} ({columns})')
 """,
         "[treering.views]\nwhispers = whispers:Whispers\n",
     )
@@ -147,7 +148,7 @@ class Whispers(View):
     with pytest.raises(ViewError, match=reason):
         memory.settle()
     with memory._space.read() as reader:
-        assert table not in {each.name for each in reader.tables()}
+        assert table.strip('"') not in {each.name for each in reader.tables()}
     assert memory.search("fire"), "the other views went on"
 
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from treering import forks
 from treering.errors import (
     EmbeddingError,
     JournalCorrupt,
@@ -71,22 +72,35 @@ class Handover:
     """
 
     def __init__(self) -> None:
+        self._begin()
+        forks.renew_in_child(self, Handover._begin)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()  # protects what follows: threads of one process may add
         self._stored: dict[int, Stored] = {}
+        self._bytes = 0
 
     def put(self, stored: Mapping[int, Stored]) -> None:
         """Hand entries over, by sequence number, once they are durable."""
-        self._stored.update(stored)
-        texts = (each.entry.text for each in self._stored.values())
-        if len(self._stored) > BATCH_ENTRIES or sum(map(utf8_size, texts)) > BATCH_BYTES:
-            self.clear()
+        size = sum(utf8_size(each.entry.text) for each in stored.values())
+        with self._lock:
+            self._stored.update(stored)
+            self._bytes += size
+            if len(self._stored) > BATCH_ENTRIES or self._bytes > BATCH_BYTES:
+                self._drop()
 
     def all(self) -> dict[int, Stored]:
         """Return all entries, in the order in which they were stored."""
-        return dict(sorted(self._stored.items()))
+        with self._lock:
+            return dict(sorted(self._stored.items()))
 
     def clear(self) -> None:
         """Drop all entries: the texts of erased ones must not stay in main memory."""
-        self._stored = {}
+        with self._lock:
+            self._drop()
+
+    def _drop(self) -> None:
+        self._stored, self._bytes = {}, 0
 
 
 @dataclass(frozen=True, slots=True)

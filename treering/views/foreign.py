@@ -69,7 +69,7 @@ def prepare_tables(writer: SpaceWriter, view: View, is_new: bool = True) -> Iter
     for table in writer.tables():
         if table.name in before:
             continue
-        if not f"{table.name.casefold()}_".startswith(f"{own}_"):
+        if not _is_table_of(view.name, table.name):
             raise ViewError(
                 f"view {view.name!r} made table {table.name}; call it {own} or {own}_..., so that "
                 "what is forgotten leaves it where the package of the view is not installed"
@@ -81,5 +81,11 @@ def prepare_tables(writer: SpaceWriter, view: View, is_new: bool = True) -> Iter
 def tables_of(reader: Reader, name: str = "") -> list[str]:
     """The tables of the view of that name, or of all views of other packages."""
     tables = (table.name for table in reader.tables(f"{FOREIGN}{name}"))
-    own = f"{FOREIGN}{name}_"
-    return sorted(table for table in tables if not name or f"{table.casefold()}_".startswith(own))
+    return sorted(table for table in tables if _is_table_of(name or _NAME.pattern, table))
+
+
+def _is_table_of(name: str, table: str) -> bool:
+    """Whether a table has a name that a view may give: no other is put into a statement, as a file
+    may be anybody's.
+    """
+    return re.fullmatch(rf"{FOREIGN}{name}(_[a-z0-9_]+)?", table) is not None
