@@ -29,9 +29,13 @@ def run(path: Path, *arguments: str) -> str:
     return result.output
 
 
-def test_tree_prints_an_outline(path: Path) -> None:
-    assert "[2] Ana sails her boat." in run(path)
-    assert "- Ben bakes [red]bread." in run(path)
+def test_tree_prints_branches_and_a_legend(path: Path) -> None:
+    shown = run(path)
+    assert "[2] Ana sails her boat." in shown
+    assert "├── Ana sails her boat." in shown
+    assert "└── Ana sails a small boat." in shown
+    assert "\nBen bakes [red]bread." in shown
+    assert "[3] is a summary of 3 texts, other lines are texts" in shown
 
 
 def test_a_branch_can_be_shown_alone(path: Path) -> None:

@@ -41,7 +41,7 @@ def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
     else:
         run.out.lines(map(printable, drawn.splitlines()))
         if drawn:
-            note("[3] is a summary of 3 texts, - is a text, #7 is a node for --root")
+            note("[3] is a summary of 3 texts, other lines are texts, #7 is a node for --root")
     if drawn in ("", "[]"):
         note("the tree is empty")
 

@@ -86,18 +86,23 @@ def examples(reader: Reader, tree: Tree, numbers: Iterable[int]) -> dict[int, st
 
 
 def outline(nodes: Sequence[TreeNode]) -> str:
-    """An indented text: summaries with the number of leaves they stand for, leaves with a dash.
+    """Lines with branches; a summary has the number of leaves that it stands for.
 
     Each node comes before its children.
     """
-    lines = []
-    for node in nodes:
-        indent = "  " * (node.depth - nodes[0].depth)
-        mark = "-" if node.leaf else f"[{node.leaves}]"
+    lines: list[str] = []
+    open_depths: set[int] = set()  # at which another node follows
+    for node in reversed(nodes):
+        depth = node.depth - nodes[0].depth
+        stem = "".join("│   " if above in open_depths else "    " for above in range(1, depth))
+        branch = ("├── " if depth in open_depths else "└── ") if depth else ""
+        leaves = "" if node.leaf else f"[{node.leaves}] "
         times = f" (×{node.repeats + 1})" if node.repeats else ""
         waiting = " (pending)" if node.pending else ""
-        lines.append(f"{indent}{mark} {_one_line(node.text)}{times}{waiting}  #{node.number}")
-    return "\n".join(lines)
+        text = f"{leaves}{_one_line(node.text)}{times}{waiting}  #{node.number}"
+        lines.append(stem + branch + text)
+        open_depths = {above for above in open_depths if above < depth} | {depth}
+    return "\n".join(reversed(lines))
 
 
 def as_json(nodes: Sequence[TreeNode]) -> str:
