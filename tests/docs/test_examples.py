@@ -135,6 +135,16 @@ def test_the_page_on_memos_runs(reader: Reader) -> None:
 GUARDED = "def half(n):\n    if n < 0:\n        raise ValueError(n)\n    return n / 2\n"
 
 
+def test_an_agent_finds_the_report_of_another_by_their_task(reader: Reader) -> None:
+    """agents.md: the printed ranks differ by the relation alone."""
+    reader.only = {"python"}
+    assert reader.read(DOCS / "how-to" / "agents.md") == 1
+    [own, other] = reader.names["hits"]
+    assert [hit.speaker for hit in (own, other)] == ["planner", "coder"]
+    assert other.why.terms["session"] > 0
+    assert "session +" in str(other.why)
+
+
 def test_the_page_of_the_four_methods_runs(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "Ada")
