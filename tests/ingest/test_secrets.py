@@ -257,6 +257,47 @@ def test_messages_and_files_are_masked_too(memory: Memory, tmp_path: Path) -> No
     ]
 
 
+def test_front_matter_is_masked_like_the_text_that_holds_it(
+    memory: Memory, path: Path, tmp_path: Path
+) -> None:
+    token = TOKENS["OpenAI Token"]
+    note = tmp_path / "note.md"
+    note.write_text(
+        f"---\ntitle: Boiler\napi_key: {token}\npassword: correct7horse\n"
+        "date: <private>2019-01-02</private>\nowner: Ana<private>\nwhispered\n</private>\n"
+        f"tags: [{token}, heating, <private>hushed</private>]\n"
+        f"links:\n  - {token}\n  - <private>quiet\n    secluded</private>\n  - house\n"
+        "mood: <private>gloomy</private>\n---\nServiced.\n",
+        "utf-8",
+    )
+    receipt = memory.add(note, mask=True)
+    assert (receipt.masked, receipt.private) == (4, 5)  # each once, though metadata has it, too
+    [entry] = memory.entries()
+    mark = "[masked: OpenAI Token]"
+    assert entry.metadata == {
+        "title": "Boiler",
+        "api_key": mark,
+        "password": "[masked: Password or Key]",
+        "owner": "Ana",
+        "tags": [mark, "heating"],
+        "links": [mark, "house"],
+    }
+    assert entry.at is not None
+    assert entry.at.year > 2019
+    stored = "".join(memory.export()).encode()
+    stored += b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+    for hidden in (
+        token,
+        "correct7horse",
+        "2019-01-02",
+        "whispered",
+        "hushed",
+        "secluded",
+        "gloomy",
+    ):
+        assert hidden.encode() not in stored
+
+
 def test_past_conversations_are_masked_unless_told_otherwise(
     memory: Memory, open_memory: Open, tmp_path: Path
 ) -> None:

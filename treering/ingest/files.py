@@ -22,6 +22,7 @@ from treering.ingest.documents import table
 from treering.ingest.documents.formats import HTML, READABLE, DocumentPart
 from treering.ingest.documents.reader import DocumentReader, DocumentText, format_of
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
+from treering.ingest.secrets import MARK_START
 from treering.journal.fields import parse_time
 from treering.journal.writing import Draft
 from treering.records import JSON, Kind, Skipped
@@ -210,7 +211,9 @@ def _file_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
     if envelope.kind is None:
         envelope = replace(envelope, kind=kind_of(path))
     if envelope.kind == "text":
-        envelope = replace(envelope, metadata={**_front_matter(path), **envelope.metadata})
+        envelope = replace(
+            envelope, metadata={**_front_matter(path, envelope), **envelope.metadata}
+        )
     return text_drafts(read_text(path), _with_date(path, envelope), str(path))
 
 
@@ -227,7 +230,7 @@ def _left_out_of_notebook(path: AnyFile) -> Iterator[Skipped]:
 def _with_date(path: AnyFile, envelope: Envelope) -> Envelope:
     if envelope.at is not None or envelope.kind not in (None, "text"):
         return envelope
-    return replace(envelope, at=written_at(path))
+    return replace(envelope, at=written_at(path, envelope))
 
 
 def _table_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
@@ -316,27 +319,32 @@ def _is_message(value: object) -> bool:
     return isinstance(value, dict) and "role" in value and bool(value.keys() & _SAYS)
 
 
-def written_at(path: files.AnyFile) -> datetime | None:
+def written_at(path: files.AnyFile, envelope: Envelope) -> datetime | None:
     """The time of a file's content, aware and in UTC. Raises OSError, InputError."""
-    fields = {name.lower(): value for name, value in _front_matter(path).items()}
+    fields = {name.lower(): value for name, value in _front_matter(path, envelope).items()}
     texts = (value for name in _DATE_FIELDS if isinstance(value := fields.get(name), str))
     dated = next((date for date in map(_time, texts) if date is not None), None)
     return dated or _in_name(path.stem) or _modification_time(path)
 
 
-def _front_matter(path: files.AnyFile) -> dict[str, JSON]:
-    """The fields at the head of a file, in YAML or TOML: texts, and lists of texts."""
+def _front_matter(path: files.AnyFile, envelope: Envelope) -> dict[str, JSON]:
+    """The fields at the head of a file, in YAML or TOML: texts, and lists of texts.
+
+    Their secrets are in the text of the file, too, and are counted there.
+    """
     with files.open_file(path) as stream:
-        head = stream.read(HEAD_BYTES).decode("utf-8", errors="replace")
-    match = _FRONT_MATTER.match(head.lstrip("\ufeff").replace("\r\n", "\n"))
+        head = storable(stream.read(HEAD_BYTES).decode("utf-8", errors="replace"))
+    # Cleaned before fields are matched: names tell passwords, and a passage may hold many lines.
+    clean = envelope.without_counts().clean
+    match = _FRONT_MATTER.match(clean(head.lstrip("\ufeff").replace("\r\n", "\n")))
     fields: dict[str, JSON] = {}
     for field in _FIELD.finditer(match["fields"] if match else ""):
         value, items = field["value"], re.findall(r"- +(.*)", field["items"])
-        if value.startswith("[") and value.endswith("]"):
+        if value.startswith("[") and value.endswith("]") and not value.startswith(MARK_START):
             items = value[1:-1].split(",")
         listed: list[JSON] = [text for item in items if (text := item.strip("\"' \t"))]
         if listed or value.strip("\"'[]"):
-            fields[field["name"]] = listed or storable(value.strip("\"'"))
+            fields[field["name"]] = listed or value.strip("\"'")
     return fields
 
 

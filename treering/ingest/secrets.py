@@ -20,7 +20,7 @@ from treering.records import Receipt
 PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 """A passage that its author wants deleted; one that is not closed goes on to the end."""
 
-MARK = "[masked: {}]"
+MARK_START = "[masked: "
 
 WINDOW_CHARS = 8_192
 OVERLAP_CHARS = 512
@@ -156,7 +156,7 @@ class Cleaner:
         parts: list[str] = []
         stop = 0
         for secret in secrets_in(text):
-            parts += [text[stop : secret.start], MARK.format(secret.kind)]
+            parts += [text[stop : secret.start], f"{MARK_START}{secret.kind}]"]
             stop = secret.end
             self.masked += 1
         return "".join([*parts, text[stop:]])
