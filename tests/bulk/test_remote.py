@@ -13,7 +13,8 @@ from tests.bulk.texts import journal
 from tests.conftest import Open
 from treering.bulk.ingest import bulk_ingest
 from treering.bulk.remote import RemoteFiles
-from treering.errors import InputError, MissingExtra
+from treering.errors import EmptyText, InputError, MissingExtra
+from treering.ingest.documents.formats import HTML, LIBRARIES_BY_FORMAT
 from treering.ingest.drafts import Envelope
 
 
@@ -105,6 +106,27 @@ def test_a_file_that_is_gone_when_it_is_fetched_is_an_input_error(bucket: str) -
 def test_a_scheme_that_needs_another_package_names_it() -> None:
     with pytest.raises(MissingExtra):
         RemoteFiles("s3://bucket/folder")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("notes/page.html", MissingExtra), ("notes/blank.txt", EmptyText)]
+)
+def test_one_file_that_cannot_be_read_raises_what_it_raises_on_disk(
+    open_memory: Open,
+    bucket: str,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    kind: type[Exception],
+) -> None:
+    monkeypatch.setitem(LIBRARIES_BY_FORMAT, HTML, ("no_such_module",))
+    fsspec.filesystem("memory").pipe_file("/bucket/notes/page.html", b"<p>The boiler.</p>")
+    fsspec.filesystem("memory").pipe_file("/bucket/notes/blank.txt", b" \n")
+    memory = open_memory()
+    with pytest.raises(kind) as raised:
+        bulk_ingest(memory, f"{bucket}/{name}", workers=1)
+    assert type(raised.value) is kind
+    report = bulk_ingest(memory, f"{bucket}/notes", workers=1)
+    assert f"memory:///bucket/{name}" in {skipped.path for skipped in report.skipped}
 
 
 def test_no_copy_of_a_remote_file_has_a_name_on_this_disk(

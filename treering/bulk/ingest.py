@@ -187,8 +187,10 @@ def _remote_receipts(
                 for receipt in intake.file(file, name, envelope):
                     yield uri, receipt
         except (InputError, MissingExtra, OSError) as error:
-            if place.is_one:
+            if place.is_one and isinstance(error, OSError):
                 raise InputError(f"{uri}: {error}") from error
+            if place.is_one:
+                raise
             reason = str(error).removeprefix(uri).lstrip(": ")
             yield uri, Receipt(skipped=(Skipped(uri, reason),))
 
