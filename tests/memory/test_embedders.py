@@ -183,6 +183,17 @@ def _fails_after(calls: int) -> Tamper:
     return tamper
 
 
+def test_an_interrupted_reembed_can_be_given_up(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add(CHAT)
+    with pytest.raises(EmbeddingError):
+        memory.reembed(HashingEmbedder("other", 32, tamper=down))
+    memory.reembed(HashingEmbedder())
+    assert (memory.stats().model, unembedded(memory.stats())) == ("hashing", {})
+    memory.add("Lisbon")
+    assert unembedded(memory.stats()) == {}
+
+
 def test_what_another_handle_adds_during_a_reembed_is_embedded_too(open_memory: Open) -> None:
     memory, other = open_memory(), open_memory()
     memory.add(CHAT, source="chat")
@@ -239,6 +250,33 @@ def test_what_is_no_embedder_is_refused(open_memory: Open) -> None:
     ):
         with pytest.raises(InputError, match=message):
             open_memory(embedder=wrong)
+
+
+def test_a_text_that_the_embedder_refuses_holds_up_no_other(open_memory: Open) -> None:
+    def refuse(texts: Sequence[str], vectors: Floats) -> Floats:
+        if any("unspeakable" in text for text in texts):
+            raise EmbeddingError("400: the input is refused")
+        return vectors
+
+    memory = open_memory(embedder=HashingEmbedder("strict", 32, tamper=refuse))
+    memory.add([{"role": "user", "content": "unspeakable"}])
+    memory.add([{"role": "user", "content": f"message {number}"} for number in range(70)])
+    with pytest.raises(EmbeddingError):
+        memory.settle()
+    stats = memory.stats()
+    assert (stats.fragments, stats.embedded) == (71, 70)
+    assert memory.search("unspeakable", k=1, mode="lexical")[0].text == "unspeakable"
+
+
+def test_whatever_a_plug_in_raises_delays_only_the_embedding(open_memory: Open) -> None:
+    def break_down(texts: Sequence[str], vectors: Floats) -> Floats:
+        raise RuntimeError("out of memory")
+
+    memory = open_memory(embedder=HashingEmbedder("plug-in", 32, tamper=break_down))
+    assert memory.add("Ana moved to Porto.").added == 1
+    assert memory.search("Porto", k=1, mode="lexical")[0].text == "Ana moved to Porto."
+    with pytest.raises(EmbeddingError):
+        memory.settle()
 
 
 def test_an_entry_replaced_while_it_is_embedded_is_indexed_as_it_is_now(open_memory: Open) -> None:
