@@ -24,7 +24,7 @@ from treering import Memory
 from treering.agents import endpoint, replies
 from treering.agents.handler import HookHandler
 from treering.agents.server import serve, stop
-from treering.errors import UnknownName
+from treering.errors import InputError, UnknownName
 from treering.hooks import hook_log, inbox
 from treering.hooks.jobs import Offsets
 from treering.hooks.places import agents_home
@@ -498,6 +498,21 @@ def test_what_hooks_keep_of_a_space_that_the_memory_does_not_have_goes_too(
         memory.forget_space("fleet-7")
     left = [file for file in memory_path.parent.rglob("*") if file.is_file()]
     assert not [file for file in left if b"fleet-7" in file.read_bytes()]
+
+
+def test_a_space_is_not_removed_while_the_positions_of_hooks_cannot_be_read(
+    memory_path: Path,
+) -> None:
+    remember(memory_path, MAST, "fleet-7")
+    offsets = inbox.folder_of(str(memory_path)) / "offsets"
+    offsets.mkdir(parents=True)
+    with Memory.open(memory_path, embedder="hashing") as memory:
+        with pytest.raises(InputError):
+            memory.forget_space("fleet-7")
+        assert memory.spaces() == ["fleet-7"]
+        offsets.rmdir()
+        memory.forget_space("fleet-7")
+        assert memory.spaces() == []
 
 
 @pytest.mark.parametrize("act", ["forget", "replace"])

@@ -44,9 +44,18 @@ def remove_empty(folders: Iterable[Path]) -> None:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return the JSON object in one of our files; empty if there is none, or it is damaged."""
+    """Return the JSON object in one of our files; empty if there is none, or it is damaged.
+
+    Raise InputError if it cannot be read.
+    """
     try:
         record = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return {}
+    except OSError as error:
+        from treering.errors import InputError  # only here: a hook has to start quickly
+
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}); nothing was changed"
+        ) from error
     return record if isinstance(record, dict) else {}
