@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from tests.cli.conftest import Treering, settings, treering
 from tests.embedders import HashingEmbedder
+from tests.ingest.clients import MAIL
 from tests.messages import SNAPSHOT, messages
 from tests.serve.conftest import serving
 from treering import Memory
@@ -229,6 +230,21 @@ def test_a_call_that_fails_in_each_shell(
         problem = _problem(client, *request_)
     assert (problem["code"], problem.get("hint")) == (code, hint)
     assert problem["detail"].endswith(error.next_step("rest"))
+
+
+def test_an_export_that_is_added_names_the_option_of_the_shell(
+    treering: Treering, tmp_path: Path
+) -> None:
+    mail = tmp_path / "notes" / "lease.eml"
+    mail.parent.mkdir()
+    mail.write_bytes(MAIL)
+    refused = treering("add", str(mail))
+    assert refused.exit_code == 2
+    assert refused.stderr.strip().endswith(hinted(Hint.ADD_AS_TEXT).next_step("cli"))
+    skipped = treering("add", str(mail.parent))
+    assert "treering import" in skipped.stderr
+    assert "kind=" not in refused.stderr + skipped.stderr
+    assert treering("add", str(mail), "--kind", "text").exit_code == 0
 
 
 async def _refusal(memory: Memory, name: str, arguments: dict[str, Any]) -> str:

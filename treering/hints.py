@@ -16,6 +16,7 @@ Interface = Literal["python", "cli", "rest", "mcp"]
 class Hint(StrEnum):
     """Operation that resolves an error."""
 
+    ADD_AS_TEXT = "add_as_text"
     ADD_TEXT = "add_text"
     CHANGE_MODEL = "change_model"
     CHOOSE_ENTRIES = "choose_entries"
@@ -46,6 +47,12 @@ class Words(NamedTuple):
 
 
 WORDS: Final[Mapping[Hint, Words]] = {
+    Hint.ADD_AS_TEXT: Words(
+        python="to add it as a text, give kind='text'",
+        cli="to add it as a text, give --kind text",
+        rest='to add it as a text, give `"kind": "text"`',
+        mcp="to add it as a text, ask your user to run `treering add --kind text`",
+    ),
     Hint.ADD_TEXT: Words(
         python="add the text with `memory.add(text)` and ask about it",
         cli="add the text with `treering add` and ask about it",

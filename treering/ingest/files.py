@@ -18,6 +18,7 @@ from typing import Any, Final
 from treering import files
 from treering.errors import EmptyText, InputError, TextEncodingError
 from treering.files import AnyFile
+from treering.hints import Hint
 from treering.ingest.documents import table
 from treering.ingest.documents.formats import HTML, READABLE, DocumentPart
 from treering.ingest.documents.reader import DocumentReader, DocumentText, format_of
@@ -100,7 +101,9 @@ def walk(folder: Path, envelope: Envelope) -> Iterator[Path | Skipped]:
             elif path.is_file():
                 yield _readable(path)
         except (InputError, OSError) as error:
-            yield Skipped(str(path), str(error).removeprefix(f"{path} "))
+            # Without its next step, which each shell words in its own way.
+            reason = str(getattr(error, "message", error))
+            yield Skipped(str(path), reason.removeprefix(f"{path} "))
 
 
 def _refuse_conversations(path: AnyFile, envelope: Envelope) -> None:
@@ -114,7 +117,8 @@ def _refuse_conversations(path: AnyFile, envelope: Envelope) -> None:
     if (found := registry.format_of(path)) is not None:
         raise InputError(
             f"{path} holds conversations of the format {found.name}; import it: `treering import "
-            f"{shlex.quote(str(path))}`, or add it as a text with kind='text'"
+            f"{shlex.quote(str(path))}`",
+            hint=Hint.ADD_AS_TEXT,
         )
 
 

@@ -259,7 +259,8 @@ class Intake:
                 for receipt in self._file_of(known, path.resolve(), envelope, documents):
                     yield path, receipt
             except (InputError, MissingExtra, OSError) as error:
-                reason = str(error).removeprefix(str(path.resolve())).removeprefix(str(path))
+                reason = str(getattr(error, "message", error))  # as in ``files.walk``
+                reason = reason.removeprefix(str(path.resolve())).removeprefix(str(path))
                 yield path, Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),))
         yield folder, self._gone(known, sync, force)
 
