@@ -31,7 +31,7 @@ from tests.llm.chat_server import (
     send,
     streams,
 )
-from tests.serve.conftest import MakeKey, Serve
+from tests.serve.conftest import MakeKey, Serve, bearer
 from tests.serve.live import serving
 from treering import Memory
 from treering.errors import UnknownName
@@ -490,3 +490,94 @@ def test_a_key_of_anthropic_s_clients_opens_its_space(serve: Serve, make_key: Ma
     key = make_key("ana")
     assert serve().get("/v1/stats", headers={"x-api-key": key}).status_code == 200
     assert serve().get("/v1/stats", headers={"x-api-key": "tr_no"}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path_"),
+    [
+        ("GET", "responses/resp_1"),
+        ("GET", "responses/resp_1/input_items"),
+        ("POST", "responses/resp_1/cancel"),
+        ("DELETE", "responses/resp_1"),
+        ("GET", "messages/batches"),
+        ("POST", "messages/batches"),
+        ("GET", "messages/batches/b1/results"),
+        ("GET", "chat/completions"),
+        ("GET", "chat/completions/c1/messages"),
+        ("GET", "audio/voice_consents"),
+        ("POST", "audio/voices"),
+        ("GET", "embeddings"),
+        ("POST", "models/m"),
+        ("DELETE", "models/m"),
+    ],
+)
+@pytest.mark.parametrize("keyed", [False, True])
+def test_nothing_stored_at_the_model_server_is_reached(
+    path: Path, make_key: MakeKey, method: str, path_: str, keyed: bool
+) -> None:
+    headers = bearer(make_key("ann")) if keyed else {}
+    with between(path, *[body(b"{}")] * 2) as (client, model):
+        address = f"{client.base_url}{path_}"
+        answer = httpx2.request(method, address, headers=headers, content=b"{}")
+        assert answer.status_code == 404
+        assert answer.json()["error"]["type"] == "treering"
+        counted = httpx2.post(f"{client.base_url}messages/count_tokens", headers=headers, json={})
+        shown = httpx2.get(f"{client.base_url}models/org/m", headers=headers)
+        assert counted.is_success
+        assert shown.is_success
+    assert [one.path for one in model.requests] == ["/v1/messages/count_tokens", "/v1/models/org/m"]
+
+
+STORED_PARTS: list[tuple[str, dict[str, Any]]] = [
+    ("responses", {"previous_response_id": "resp_1"}),
+    ("responses", {"Previous_Response_ID": "resp_1"}),
+    ("responses", {"conversation": {"id": "conv_1"}}),
+    ("responses", {"input": [{"type": "item_reference", "id": "msg_1"}, user("Hi")]}),
+    ("responses", {"input": [{"id": "msg_1"}, user("Hi")]}),
+    ("responses", {"tools": [{"type": "code_interpreter", "container": "cntr_1"}]}),
+    ("messages", {"container": "container_1"}),
+    ("messages", {"container": {"id": "container_1", "skills": []}}),
+]
+
+
+@pytest.mark.parametrize(("path_", "part"), STORED_PARTS)
+def test_a_key_reaches_nothing_that_another_has_stored_at_the_model_server(
+    path: Path, make_key: MakeKey, path_: str, part: dict[str, Any]
+) -> None:
+    sent = {"input": "Hi", "messages": [user("Hi")], "max_tokens": 9} | part
+    reply = reply_in(path_, "Hello.")
+    with between(path, reply_act := body(reply)) as (client, _):
+        assert httpx2.post(f"{client.base_url}{path_}", json=sent).content == reply
+    headers = bearer(make_key("ann"))
+    harmless: dict[str, Any] = {"previous_response_id": None, "container": {"skills": []}}
+    with between(path, reply_act) as (client, model):
+        refused = httpx2.post(f"{client.base_url}{path_}", json=sent, headers=headers)
+        assert refused.status_code == 400
+        assert refused.json()["error"]["type"] == "treering"
+        sent = {"input": "Hi", "messages": [user("Hi")], **harmless}
+        passed = httpx2.post(f"{client.base_url}{path_}", json=sent, headers=headers)
+        assert passed.content == reply
+    assert len(model.requests) == 1
+
+
+def test_calls_of_tools_are_no_references_to_what_is_stored(path: Path, make_key: MakeKey) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    sent = [user("Hi"), {"role": "assistant", "id": "m1", "tool_calls": [call]}, user("Well?")]
+    with between(path, says("ok")) as (client, model):
+        keyed = client.with_options(api_key=make_key("ann"))
+        keyed.chat.completions.create(model="m", messages=sent)
+    assert model.requests[0].body["messages"] == sent
+
+
+def test_with_keys_only_what_was_checked_is_passed_on(path: Path, make_key: MakeKey) -> None:
+    twice = b'{"input": "Hi", "previous_response_id": "resp_1", "previous_response_id": null}'
+    headers = bearer(make_key("ann")) | {"content-type": "application/json"}
+    with between(path, body(reply_in("responses", "Hello.")), recall_budget=0) as (client, model):
+        address = f"{client.base_url}responses"
+        for unknown in (b"", b"[]", b'{"previous_response_id": "resp_1"}', b"[" * 100_000):
+            answer = httpx2.post(address, content=unknown, headers=headers)
+            assert answer.status_code == 400
+            assert answer.json()["error"]["type"] == "treering"
+        assert httpx2.post(address, content=twice, headers=headers).is_success
+    [seen] = model.requests
+    assert int(seen.headers["content-length"]) < len(twice) - len('"resp_1"')

@@ -25,6 +25,9 @@ again."""
 NOT_SAID: Final = "<system-reminder>"
 """Claude Code puts its own notes into user messages, as parts with this beginning."""
 
+STORED: Final = frozenset({"previous_response_id", "conversation", "container"})
+"""Fields that name what the model server has stored for an earlier request."""
+
 ALIGNED: Final = 1_000
 """Messages of a history that are aligned, at the cost of their square: many times a model's window,
 and below a second even if all are alike."""
@@ -155,12 +158,29 @@ class CompletionRequest:
         questions = [text.text for message in self.messages if (text := _user_text(message))]
         return questions[-1] if questions else None
 
+    def stored_name(self) -> str | None:
+        """Return a part that names what the model server has stored; None if there is none."""
+        tools = self.body.get("tools")
+        parts = [self.body, *(tools if isinstance(tools, list) else [])]
+        fields = (field for part in parts if isinstance(part, Mapping) for field in part.items())
+        for key, value in fields:
+            name = value.get("id") if isinstance(value, Mapping) else value
+            if key.casefold() in STORED and name is not None:  # some servers ignore case
+                return str(key)
+        has_items = self.protocol.messages == "input"
+        return "item_reference" if has_items and any(map(_is_reference, self.messages)) else None
+
     def with_memories(self, text: str) -> bytes:
         """Return the request with memories before the last text of the user, as escaped data.
+
+        Without memories it is encoded again, too: of a repeated key, only the value that was
+        checked is left.
 
         They are not a message of their own, for which some models' prompts have no place, and not
         further up: the beginning stays the same from turn to turn, as caches need it.
         """
+        if not text:
+            return json.dumps(self.body).encode()
         block = f"{OPENING}\n{html.escape(text, quote=False)}\n{CLOSING}"
         sent = self.body[self.protocol.messages]
         if isinstance(sent, str):
@@ -275,6 +295,13 @@ class UpstreamReply:
             for count in map(counts.get, names):
                 if isinstance(count, int):
                     self._counts[side] = min(max(count, 0), MOST_TOKENS)
+
+
+def _is_reference(item: object) -> bool:
+    """Return whether an item is only the id of a stored one, whose type may be left out."""
+    if not isinstance(item, Mapping) or item.get("type") not in (None, "item_reference"):
+        return False
+    return not {"role", "content"} <= item.keys()
 
 
 def _user_text(message: object) -> Utterance | None:

@@ -27,7 +27,7 @@ from treering.errors import EmbeddingError
 from treering.journal.space import Space, begin
 from treering.records import Entry, Spent
 from treering.search.searcher import MAX_QUERY_CHARS
-from treering.serve.access import name_in
+from treering.serve.access import caller_of, name_in
 from treering.serve.proxy.conversation import (
     PROTOCOLS,
     ChatProtocol,
@@ -54,16 +54,26 @@ LOCKS = 64
 """The number of locks that conversations share: about so many are written side by side."""
 
 PASSED: Final = (
-    "completions",
-    "embeddings",
-    "models",
-    "moderations",
-    "audio",
-    "images",
-    "responses",
-    "messages",
+    ("GET", "models"),
+    ("GET", "models/{name:path}"),
+    ("POST", "completions"),
+    ("POST", "embeddings"),
+    ("POST", "moderations"),
+    ("POST", "images/generations"),
+    ("POST", "images/edits"),
+    ("POST", "images/variations"),
+    ("POST", "audio/speech"),
+    ("POST", "audio/transcriptions"),
+    ("POST", "audio/translations"),
+    ("POST", "messages/count_tokens"),
 )
-"""Parts of the API that pass without a look at their contents."""
+"""Requests that pass without a look at their contents. None of them reads or changes what another
+request has stored at the model server, whose one key all tenants share."""
+
+_ROOTS: Final = sorted(
+    {path.partition("/")[0] for _, path in PASSED} | {each.path[1:] for each in PROTOCOLS}
+)
+_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 _CREDENTIALS: Final = re.compile("//[^/@]*@")  # in an address: hidden from clients and logs
 
@@ -134,17 +144,18 @@ class Proxy:
         self._locks = [threading.Lock() for _ in range(LOCKS)]
 
     def routes(self) -> list[Route]:
-        """Return the routes: the protocols of chats, and all that passes."""
+        """Return the routes: the protocols of chats, all that passes, and the rest of the API."""
         chats = [
             Route(f"/v1{each.path}", partial(self.chat, each), methods=["POST"])
             for each in PROTOCOLS
         ]
-        passed = [
-            Route(f"/v1/{path}", self.pass_on, methods=["GET", "POST"])
-            for name in PASSED
-            for path in (name, f"{name}/{{rest:path}}")
+        passed = [Route(f"/v1/{path}", self.pass_on, methods=[method]) for method, path in PASSED]
+        refused = [
+            Route(f"/v1/{path}", _refuse, methods=_METHODS)
+            for root in _ROOTS
+            for path in (root, f"{root}/{{rest:path}}")
         ]
-        return [*chats, *passed]
+        return [*chats, *passed, *refused]
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -172,14 +183,24 @@ class Proxy:
         """Answer a chat: remember both sides of it, and put memories before it."""
         sent = await request.body()
         asked = CompletionRequest.parse(protocol, sent)
+        if caller_of(request).key is not None:
+            if asked is None:  # not checked, so the model server may read more in it
+                return _refusal(400, f"the body is no JSON object with {protocol.messages!r}")
+            if name := asked.stored_name():
+                return _refusal(
+                    400,
+                    f"{name!r:.100} names what the model server has stored, maybe for another "
+                    "user of its key; send the whole conversation",
+                )
         if asked is None or self._settings.upstream is None:
             return await self._pass(request, protocol.path, sent)
         turn = await _turn(request, asked)
         stored = await turn.tenant.change(self._remember, turn, turn.history, None)
         recalled = await turn.tenant.call(self._recall, turn, stored.ids)
         turn = replace(turn, shown=recalled.shown)
-        body = asked.with_memories(recalled.text) if recalled.text else sent
-        answer = await self._send(request, protocol.path, body, streams=asked.streams)
+        answer = await self._send(
+            request, protocol.path, asked.with_memories(recalled.text), streams=asked.streams
+        )
         if isinstance(answer, Response):
             return answer
         headers = _headers_back(answer) | {
@@ -375,6 +396,10 @@ def _headers_back(answer: httpx2.Response) -> dict[str, str]:
         "content-type": media_type if media_type in _MEDIA_TYPES else "text/plain; charset=utf-8",
         "x-content-type-options": "nosniff",
     }
+
+
+async def _refuse(request: HTTPRequest) -> Response:
+    return _refusal(404, f"{request.method} {request.url.path!r:.100} is not passed on")
 
 
 def _refusal(status: int, message: str) -> Response:
