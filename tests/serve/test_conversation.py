@@ -293,3 +293,13 @@ def test_memories_come_after_the_results_of_tools() -> None:
     content = json.loads(asked.with_memories("[1] note"))["messages"][0]["content"]
     assert [content[0], content[1], content[3]] == [result, notes, question]
     assert "[1] note" in content[2]["text"]
+
+
+@pytest.mark.parametrize("protocol", [CHAT, RESPONSES, MESSAGES])
+def test_notes_of_the_client_are_not_said_as_a_whole_message_either(protocol: ChatProtocol) -> None:
+    sent = [user("Who?"), user("<system-reminder>\nNotes of the client.")]
+    asked = parsed(protocol, **{protocol.messages: sent})
+    assert asked.history() == [Utterance("user", "Who?")]
+    changed = json.loads(asked.with_memories("[1] note"))[protocol.messages]
+    assert "[1] note" in changed[0]["content"]
+    assert changed[1] == sent[1]

@@ -23,7 +23,7 @@ REMEMBERED_ROLES: Final = frozenset({"user", "assistant"})
 again."""
 
 NOT_SAID: Final = "<system-reminder>"
-"""Claude Code puts its own notes into user messages, as parts with this beginning."""
+"""Claude Code puts its own notes into user messages, as parts or texts with this beginning."""
 
 STORED: Final = frozenset({"previous_response_id", "conversation", "container"})
 """Fields that name what the model server has stored for an earlier request."""
@@ -316,11 +316,11 @@ def _utterance(message: object) -> Utterance | None:
     if role not in REMEMBERED_ROLES:
         return None
     content, name = message.get("content"), message.get("name")
-    if isinstance(content, list):
-        content = "\n".join(_texts(content))
-    if not isinstance(content, str) or not content.strip():
+    parts = [{"text": content}] if isinstance(content, str) else content
+    text = "\n".join(_texts(parts)) if isinstance(parts, list) else ""
+    if not text:
         return None
-    return Utterance(role, _clean(content), name if isinstance(name, str) else None)
+    return Utterance(role, _clean(text), name if isinstance(name, str) else None)
 
 
 def _texts(parts: Iterable[object]) -> Iterator[str]:
