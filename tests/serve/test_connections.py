@@ -48,6 +48,15 @@ def test_headers_without_end_are_refused(path: Path) -> None:
     assert not came or came.startswith(b"HTTP/1.1 431 ")
 
 
+def test_so_are_many_headers(path: Path) -> None:
+    with serving(url=path, header_bytes=4_096) as url, connected(url) as client:
+        client.sendall(HALF + b"a\r\n" + b"X-More: 1\r\n" * 370)
+        client.sendall(b"X-More: 1\r\n" * 100)
+        came = answer(client)
+    assert came.startswith(b"HTTP/1.1 431 ")
+    assert b"more than 4096 bytes" in came
+
+
 @pytest.mark.parametrize("said", [b"", HALF])
 def test_headers_that_do_not_come_are_not_waited_for(path: Path, said: bytes) -> None:
     with serving(url=path, header_s=0.2) as url, connected(url) as client:

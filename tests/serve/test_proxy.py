@@ -401,6 +401,17 @@ def test_what_chats_cost_is_in_the_ledger(path: Path, open_memory: Open) -> None
     assert open_memory().stats().spent == (Spent("proxy", "served-model", 2, 22, 5),)
 
 
+def test_a_message_longer_than_an_entry_is_remembered_once(path: Path, open_memory: Open) -> None:
+    long = "the tide turns. " * 4000
+    with between(path, says("I see."), says("Yes."), recall_budget=0) as (client, _):
+        client.chat.completions.create(model="m", messages=[user(long)])
+        client.chat.completions.create(
+            model="m", messages=[user(long), assistant("I see."), user("Really?")]
+        )
+    texts = [one.text for one in entries(open_memory)]
+    assert "".join(texts) == f"{long}I see.Really?Yes."
+
+
 def test_a_reply_through_the_proxy_that_repeats_what_is_forgotten_is_named(
     open_memory: Open, path: Path
 ) -> None:

@@ -121,6 +121,12 @@ def test_a_field_that_is_wrong_is_named_in_the_words_of_the_request(
     assert [f"{one['where']} {one['what']}" for one in answer.json()["errors"]] == [detail]
 
 
+def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClient) -> None:
+    found = client.post("/v1/entries", json={"text": ["my secret diary"]})
+    assert found.status_code == 422
+    assert "secret" not in found.text
+
+
 def test_a_body_that_is_not_json_is_told_where(client: TestClient) -> None:
     json = {"content-type": "application/json"}
     answer = client.post("/v1/search", content=b'{"query": x}', headers=json)
