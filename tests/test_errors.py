@@ -248,7 +248,10 @@ def test_an_export_that_is_added_names_the_option_of_the_shell(
 
 
 async def _refusal(memory: Memory, name: str, arguments: dict[str, Any]) -> str:
-    async with Client(build(calls_on(memory), Path)) as client:
+    async with (
+        anyio.create_task_group() as tasks,
+        Client(build(calls_on(memory), Path, tasks.start_soon)) as client,
+    ):
         result = await client.call_tool(name, arguments)
     assert result.is_error
     return result.content[0].text  # type: ignore[union-attr]

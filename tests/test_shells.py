@@ -270,7 +270,10 @@ def test_an_operation_in_each_shell(
 
 
 async def _told(memory: Memory, tool: str, arguments: dict[str, Any]) -> str:
-    async with Client(build(calls_on(memory), Path)) as client:
+    async with (
+        anyio.create_task_group() as tasks,
+        Client(build(calls_on(memory), Path, tasks.start_soon)) as client,
+    ):
         result = await client.call_tool(tool, arguments)
     assert not result.is_error, result
     return result.content[0].text  # type: ignore[union-attr]

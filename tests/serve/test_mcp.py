@@ -53,8 +53,10 @@ def talk(
     reach: tools.Reach = Path,
 ) -> None:
     async def session() -> None:
-        async with Client(build(calls_on(memory), reach), mode=mode) as client:
-            await act(client)
+        async with anyio.create_task_group() as tasks:
+            server = build(calls_on(memory), reach, tasks.start_soon)
+            async with Client(server, mode=mode) as client:
+                await act(client)
 
     anyio.run(session)
 
@@ -240,11 +242,11 @@ def test_a_long_text_is_durable_before_it_is_embedded(open_memory: Open) -> None
     async def act(client: Client) -> None:
         told = await said(client, "remember", text="The harbour is quiet. " * 3_000)
         assert told.endswith("not searchable yet")
+        assert memory.stats().entries > 0
+        go.set()
 
     talk(memory, act)
-    assert memory.stats().entries > 0
-    go.set()
-    assert memory.settle().pending.get("fragments") is None
+    assert memory.stats().pending.get("fragments") is None
     assert memory.search("harbour")
 
 

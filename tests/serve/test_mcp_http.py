@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Sequence
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -14,9 +16,12 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.code.working import repository
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder
 from tests.serve.conftest import MakeKey, bearer
 from tests.serve.live import serving
 from tests.serve.test_mcp import VERSIONS, refused, said, shown
+from treering.arrays import Floats
 
 
 @pytest.mark.parametrize("mode", ["auto", *VERSIONS])
@@ -99,3 +104,28 @@ def test_code_is_read_only_where_the_server_lets_it(path: Path, tmp_path: Path) 
 
     with serving(url=path, code_roots=(inside,)) as url:
         anyio.run(act, url)
+
+
+def test_a_long_text_is_indexed_in_the_server_s_threads_before_it_closes(
+    path: Path, open_memory: Open
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+    names: list[str] = []
+
+    def note(texts: Sequence[str], vectors: Floats) -> Floats:
+        names.append(threading.current_thread().name)
+        begun.set()
+        assert go.wait(30)
+        return vectors
+
+    async def act(url: str) -> None:
+        async with Client(f"{url}/mcp") as client:
+            told = await said(client, "remember", text="The harbour is quiet. " * 3_000)
+            assert told.endswith("not searchable yet")
+
+    with serving(url=path, embedder=HashingEmbedder(tamper=note)) as url:
+        anyio.run(act, url)
+        assert begun.wait(30)
+        go.set()
+    assert {name.rpartition("_")[0] for name in names} == {"treering-write"}
+    assert open_memory().stats().pending.get("fragments") is None

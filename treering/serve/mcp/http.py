@@ -65,7 +65,8 @@ class Endpoint:
 
         from treering.serve.mcp.server import build
 
-        server = build(_within, partial(served_repository, self._settings))
+        reach = partial(served_repository, self._settings)
+        server = build(_within, reach, self._tasks.start_soon)
         # Its own check of hosts stays off: AccessMiddleware has checked them.
         return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 

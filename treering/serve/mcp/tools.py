@@ -5,7 +5,6 @@ A tool is a function: the model reads its docstring, and its parameters are the 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -75,10 +74,14 @@ Repository = Annotated[str, Field(description="Of the repository.")]
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """The text for the model, and the same as data, which meets the tool's output schema."""
+    """The text for the model, and the same as data, which meets the tool's output schema.
+
+    ``later`` is work that goes on after the reply.
+    """
 
     text: str
     data: dict[str, Any] = field(default_factory=dict)
+    later: Callable[[Memory], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +140,26 @@ def remember(
     data = {"ids": [*receipt.ids], "masked": receipt.masked}
     if not receipt.ids:
         return ToolReply("known already", data)
-    later = "; not searchable yet" if receipt.pending else ""
+    unready = "; not searchable yet" if receipt.pending else ""
     hidden = f"; {receipt.masked} secrets were masked" if receipt.masked else ""
     more = f" and {receipt.added - 1} more" if receipt.added > 1 else ""
-    return ToolReply(f"remembered as {receipt.ids[0]}{more}{hidden}{later}", data)
+    later = _build_views if len(text) > SLOW_CHARS else None
+    return ToolReply(f"remembered as {receipt.ids[0]}{more}{hidden}{unready}", data, later)
 
 
 def _add(memory: Memory, text: str, source: str | None, speaker: str | None, at: Any) -> Receipt:
-    """Add a text; index a long one in the background, before the client's time-out."""
+    """Add a text, and index it unless it is long: a client waits for a limited time."""
     if len(text) <= SLOW_CHARS:
         return memory.add(text, source=source, speaker=speaker, at=at, mask=True)
     _, views, intake, _ = memory_parts(memory)
     envelope = Envelope.check(None, at, speaker, None, None, mask=True)
     receipt = envelope.count(intake.add(text, source, envelope))
-    threading.Thread(target=views.build, name="treering remember", daemon=True).start()
     return replace(receipt, pending=views.count_pending())
+
+
+def _build_views(memory: Memory) -> None:
+    _, views, _, _ = memory_parts(memory)
+    views.build()
 
 
 def _time_of_equal(memory: Memory, text: str, source: str | None) -> datetime | None:
