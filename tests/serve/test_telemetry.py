@@ -11,8 +11,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from starlette.testclient import TestClient
 
 from tests.embedders import HashingEmbedder
+from tests.serve.conftest import MakeKey, Serve, bearer
+from treering.serve import spaces as spaces_module
 from treering.serve import traces
 from treering.serve.app import create_app
+from treering.serve.metrics import MEMORY
 from treering.serve.settings import ServerSettings
 from treering.serve.traces import Traces
 
@@ -50,6 +53,25 @@ def test_metrics_have_the_figures_of_the_memory(client: TestClient) -> None:
     assert found["treering_bytes"] > 10_000
     assert found["treering_pending"] >= 0
     assert abs(found["treering_last_added_seconds"] - time.time()) < 3_600
+
+
+def test_the_figures_of_the_memory_are_read_from_time_to_time(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert samples(client)["treering_entries"] == 0
+    client.post("/v1/entries", json={"text": "Ana keeps bees."})
+    assert samples(client)["treering_entries"] == 0
+    monkeypatch.setattr(spaces_module, "FIGURES_S", 0.0)
+    assert samples(client)["treering_entries"] == 1
+
+
+def test_a_key_gets_no_figures_of_the_whole_memory(serve: Serve, make_key: MakeKey) -> None:
+    ana, ben = bearer(make_key("ana")), bearer(make_key("ben"))
+    client = serve()
+    client.post("/v1/entries", json={"text": "Ana keeps bees."}, headers=ana)
+    text = client.get("/metrics", headers=ben).text
+    assert "treering_http_requests_total" in text
+    assert [name for name in MEMORY if f"treering_{name} " in text] == []
 
 
 def test_metrics_name_no_space_and_quote_nothing(client: TestClient) -> None:

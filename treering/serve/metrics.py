@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -24,7 +25,7 @@ MEMORY = {
     "pending": "Queued pieces of work of all spaces.",
     "last_added_seconds": "When the newest entry was added, since 1970.",
 }
-"""Figures of the memory, read for each scrape."""
+"""Figures of the whole memory, for callers without a key."""
 
 
 class Metrics:
@@ -58,15 +59,23 @@ class Metrics:
             buckets=BATCHES,
             registry=self._registry,
         )
-
-        self.memory = {
-            name: Gauge(f"treering_{name}", help_, registry=self._registry)
+        self._memory_registry = CollectorRegistry()
+        self._memory = {
+            name: Gauge(f"treering_{name}", help_, registry=self._memory_registry)
             for name, help_ in MEMORY.items()
         }
 
-    def text(self) -> tuple[bytes, str]:
-        """Return all figures in Prometheus' format, and its media type."""
-        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+    def text(self, memory: Mapping[str, float] | None) -> tuple[bytes, str]:
+        """Return all figures in Prometheus' format, and its media type.
+
+        ``memory`` are those by the names of ``MEMORY``; None leaves them out.
+        """
+        text = generate_latest(self._registry)
+        if memory is not None:
+            for name, value in memory.items():
+                self._memory[name].set(value)
+            text += generate_latest(self._memory_registry)
+        return text, CONTENT_TYPE_LATEST
 
 
 class MetricsMiddleware:

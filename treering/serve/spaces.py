@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections import OrderedDict
 from functools import partial
 
@@ -36,6 +37,9 @@ MAX_OPEN = 64
 SCRUB_PAUSE_S = 10.0
 """The time between two attempts to scrub text from the file that was erased beside a reader."""
 
+FIGURES_S = 15.0
+"""The age of the figures of the memory: they count all entries, and Prometheus asks as often."""
+
 
 class Spaces:
     """The tenants of a file. They share its connections, the embedding model and the LLM."""
@@ -52,6 +56,8 @@ class Spaces:
         self._embedders_lock = threading.Lock()
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._threads = Threads(traces)
+        self._figures: asyncio.Task[dict[str, float]] | None = None
+        self._figures_begun = 0.0
         self.calls_left = 0
         """The number of calls under way when the spaces were closed."""
 
@@ -94,8 +100,17 @@ class Spaces:
         await self._threads.run("read", partial(self._read))
 
     async def figures(self) -> dict[str, float]:
-        """Return the figures of the whole memory, by the names of ``metrics.MEMORY``."""
-        return await self._threads.run("read", partial(self._figures))
+        """Return the figures of the whole memory, by the names of ``metrics.MEMORY``.
+
+        They are read at most every ``FIGURES_S`` seconds. Raise JournalError.
+        """
+        now = time.monotonic()
+        read = self._figures
+        if read is None or (read.done() and now > self._figures_begun + FIGURES_S):
+            work = self._threads.run("read", partial(self._read_figures))
+            read, self._figures_begun = start_task(work), now
+            self._figures = read
+        return await asyncio.shield(read)
 
     def close(self) -> None:
         """Wait for the calls that have begun, then close the models and the file."""
@@ -110,7 +125,7 @@ class Spaces:
         with self.database.read() as reader:
             reader.row("SELECT 1 FROM space LIMIT 1")
 
-    def _figures(self) -> dict[str, float]:
+    def _read_figures(self) -> dict[str, float]:
         with self.database.read() as reader:
             row = reader.row(
                 "SELECT (SELECT count(*) FROM space), (SELECT count(*) FROM entry),"
