@@ -354,11 +354,17 @@ def test_messages_that_cannot_be_saved_wait_for_days_and_are_tried_again(
         handler.take_in_waiting()
     assert not any("wait" in note for note in handler.answer(start)["notes"])
     aged(path, 20 * DAY_S)
-    handler.take_in_waiting()
+    for _ in range(3):
+        handler.take_in_waiting()
+    [logged] = [one["error"] for one in hook_log.records(50) if "not be stored" in one["error"]]
+    assert "not a readable treering file" in logged
+    prompt = {"event": "prompt", "asks": True, "prompt": "mast", "space": "default"}
+    reply = handler.answer(prompt)
+    assert logged in reply["notes"]
+    handler.note_delivery(prompt, reply)
     [note, _] = handler.answer(start)["notes"]
     since = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    assert f"messages wait to be stored since {since:%Y-%m-%d} (" in note
-    assert "not a readable treering file" in note
+    assert f"messages wait to be stored since {since:%Y-%m-%d};" in note
     handler.close()
     memory_path.unlink()
     restarted = HookHandler(str(memory_path), "hashing")
@@ -366,6 +372,22 @@ def test_messages_that_cannot_be_saved_wait_for_days_and_are_tried_again(
     restarted.close()
     assert entries(memory_path) == [MAST, "Noted."]
     assert not list(inbox.folder_of(str(memory_path)).glob("*.json"))
+
+
+def test_an_error_of_an_event_that_shows_no_notes_is_logged_and_shown_later(
+    memory_path: Path,
+) -> None:
+    handler = HookHandler(str(memory_path), "hashing")
+    (inbox.folder_of(str(memory_path)) / "sessions").mkdir(parents=True)  # no file can replace it
+    for _ in range(2):
+        assert handler.answer({"event": "compact", "session": "s"}) == {}
+    [record] = hook_log.records(50)
+    prompt = {"event": "prompt", "asks": True, "prompt": "mast", "space": "default"}
+    for is_delivered, notes in ((False, [record["error"]]), (True, [record["error"]]), (True, [])):
+        reply = handler.answer(prompt)
+        assert reply["notes"] == notes
+        if is_delivered:
+            handler.note_delivery(prompt, reply)
 
 
 def test_messages_that_never_could_be_saved_are_removed_and_reported(

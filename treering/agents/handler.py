@@ -39,18 +39,18 @@ class HookHandler:
         self._opening = threading.Lock()
         self._storing = threading.Lock()
         self._sessions = SessionsInView(memory)
-        self._failures: dict[Path, str] = {}
+        self._errors: dict[str, bool] = {}  # whether a reply with it has reached a client
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the reply to an event: a text for the model, and notes for the user."""
         began = time.monotonic()
-        notes = []
         try:
             self._sessions.follow(request)
         except (InputError, OSError) as error:  # a full disk: the times in main memory are right
-            notes.append(str(error))
+            self._report(request, str(error))
         if not request.get("asks"):
             return {}
+        notes = [error for error, is_shown in self._errors.copy().items() if not is_shown]
         if request["event"] == "session-start":
             notes += self._waiting_notes()
         try:
@@ -70,8 +70,9 @@ class HookHandler:
         return {"text": recalled.text, "notes": notes}
 
     def note_delivery(self, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
-        """Note that a reply has reached its client: the model has seen its text."""
+        """Note that a reply has reached its client: its text and notes were seen."""
         self._sessions.note_put_in(request, str(reply.get("text") or ""))
+        self._errors.update(dict.fromkeys(reply.get("notes") or (), True))
 
     def warm(self) -> None:
         """Load the bundled model, for all spaces, while other modules are imported."""
@@ -107,11 +108,12 @@ class HookHandler:
         try:
             self._store(job)
         except Exception as error:  # the next job does not wait for any error
-            self._failures[path] = str(error)
-            if inbox.age_s(path) > inbox.KEEP_S:
+            age = inbox.age_s(path)
+            if age > inbox.KEEP_S:
                 path.unlink(missing_ok=True)
-                text = f"messages that waited for 30 days were removed ({error})"
-                hook_log.note(self._record(job) | {"error": text})
+                self._report(job, f"messages that waited for 30 days were removed ({error})")
+            elif age > REPORTED_S:
+                self._report(job, f"messages could not be stored ({error})")
             return not isinstance(error, JournalBusy | JournalFull)
         path.unlink(missing_ok=True)
         return True
@@ -126,14 +128,20 @@ class HookHandler:
         if count:
             hook_log.note(self._record(job) | {"taken_in": count})
 
+    def _report(self, request: Mapping[str, Any], error: str) -> None:
+        """Log an error, once, and keep it for the next reply."""
+        if error not in self._errors:
+            self._errors[error] = False
+            hook_log.note(self._record(request) | {"error": error})
+
     def _waiting_notes(self) -> list[str]:
-        """Say since when messages could not be stored, and why, if that lasts."""
+        """Say since when messages could not be stored, if that lasts."""
         jobs = [path for path, _ in inbox.waiting_jobs(str(self._path))]
         if not jobs or inbox.age_s(jobs[0]) < REPORTED_S:
             return []
         since = datetime.fromtimestamp(time.time() - inbox.age_s(jobs[0]), UTC)
-        reason = self._failures.get(jobs[0], "no server has run")
-        return [f"messages wait to be stored since {since:%Y-%m-%d} ({reason}); see {jobs[0]}"]
+        where = f"see `treering hook log` and {jobs[0]}"
+        return [f"messages wait to be stored since {since:%Y-%m-%d}; {where}"]
 
     def _recall(self, request: Mapping[str, Any]) -> Recollection:
         from treering.agents import recall
