@@ -48,7 +48,7 @@ CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments vie
 	test_public.py test_structure.py test_map.py)
 # Of these each test starts processes or reads the whole package.
 SLOW_TESTS := $(addprefix --ignore=tests/,journal/test_backup.py journal/test_named_spaces.py \
-	journal/test_opened.py journal/test_row_security.py journal/test_sqlite_faults.py \
+	journal/test_posix_locks.py journal/test_row_security.py journal/test_sqlite_faults.py \
 	journal/test_writers.py memory/test_copying.py memory/test_minilm.py \
 	memory/test_scrubbing.py views/test_hash_seeds.py views/test_rebuild_killed.py) \
 	--deselect=tests/test_structure.py::test_no_import_of_a_module_is_overlooked

@@ -107,7 +107,7 @@ WORDS: Final[Mapping[Hint, Words]] = {
         mcp="ask your user to run `treering code index FOLDER`",
     ),
     Hint.LIST_ENTRIES: Words(
-        python="`memory.list()` shows the ids",
+        python="`memory.entries()` shows the ids",
         cli="`treering list` shows the ids",
         rest="`GET /v1/entries` lists the ids",
         mcp="the tool `list` shows the ids",

@@ -16,7 +16,7 @@ from treering.memory import Memory
 OPTION_NAMES = {"relation": "relations", "meta": "metadata"}
 """What may be repeated has a singular; ``--meta KEY=VALUE`` is one key of the metadata."""
 
-ONLY_IN_PYTHON = {"self", "progress", "count_tokens", "omit", "altitude"}
+ONLY_IN_PYTHON = {"self", "progress", "count_tokens", "omit"}
 """Callbacks, and ids that only a program holds."""
 
 

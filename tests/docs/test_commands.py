@@ -24,6 +24,7 @@ from treering.views.memos.view import MemoView
 from treering.views.tree.view import TreeView
 
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")))
+HINTS = ROOT / "treering/hints.py"
 VIEWS = {"facts": FactView, "memos": MemoView, "tree": TreeView, "code": CodeMemory}
 ROOT_COMMAND: Any = typer.main.get_command(app)
 
@@ -89,10 +90,10 @@ def test_every_option_that_a_page_names_alone_exists(page: Path) -> None:
     assert "treering-bench" in text or named <= known
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, HINTS], ids=lambda page: page.name)
 def test_every_method_and_keyword_of_a_page_exists(page: Path) -> None:
     wrong = []
-    for code in _INLINE.findall(page.read_text("utf-8")):
+    for code in _INLINE.findall(page.read_text("utf-8").replace("!r}", "}")):
         if not (match := _CALL.match(code)):
             continue
         method = getattr(VIEWS.get(match["view"], Memory), match["name"], None)

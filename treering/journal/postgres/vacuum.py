@@ -2,7 +2,7 @@
 
 A deleted or changed row leaves a dead row behind. VACUUM removes dead rows, unless a transaction
 may still see them. Freed space may keep old bytes until it is used again, and so may the
-write-ahead log, replicas and backups: the page on PostgreSQL says how to deal with those.
+write-ahead log, replicas and backups: docs/how-to/operations.md says how to deal with those.
 """
 
 from __future__ import annotations

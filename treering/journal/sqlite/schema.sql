@@ -19,7 +19,7 @@ CREATE TABLE space (
     next     INTEGER REFERENCES model (id),   -- the model that is being built beside it, if any
     revision INTEGER NOT NULL DEFAULT 0,      -- grows whenever a view of the space changes
     settings TEXT    NOT NULL DEFAULT '{}',   -- the values that fit() found, as JSON
-    views    TEXT    NOT NULL DEFAULT '{}',   -- how far each view has read, see views/progress.py
+    views    TEXT    NOT NULL DEFAULT '{}',   -- how far each view has read, see views/contract.py
     edition  INTEGER NOT NULL DEFAULT 0,      -- grows when rows are made again: caches drop theirs
     assistant INTEGER NOT NULL DEFAULT 0      -- messages of an assistant
 );
