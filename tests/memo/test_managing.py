@@ -54,6 +54,21 @@ def test_memos_are_listed_by_topic_source_and_time(memory: Memory) -> None:
     assert porto.until == datetime(2026, 1, 4, tzinfo=UTC)
 
 
+def test_a_date_is_that_day_on_the_clock_of_each_line(memory: Memory) -> None:
+    early = place_said(memory, "2026-03-01T00:30:00+02:00")
+    late = place_said(memory, "2026-02-28T23:30:00-05:00")
+    for day in ("2026-03-01", "2026-03"):
+        assert memory.memos.list(since=day) == [early]
+        assert memory.memos.list(until=day) == [late]
+    assert memory.memos.list(since="2026-03-01T00:00:00Z") == [late]
+
+
+def place_said(memory: Memory, at: str) -> Memo:
+    """A memo of four lines said at a time."""
+    memory.add([one | {"at": at} for one in messages(4)], source=at)
+    return place(memory, at, "s.", 0, 3, source=at)
+
+
 def test_an_empty_memory_has_no_memos(memory: Memory) -> None:
     assert memory.memos.list() == []
     assert memory.memos.search("anything") == []

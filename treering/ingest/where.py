@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import date, datetime
+from datetime import date
 from typing import Any, TypedDict
 
 from treering.errors import FilterError
-from treering.journal.fields import metadata_json, parse_time
+from treering.journal.fields import metadata_json, parse_bound, parse_time
 from treering.records import JSON, Filter, Kind
 from treering.text import check_text, composed
 
@@ -46,7 +46,7 @@ def to_filter(where: Where) -> Filter:
             given[key] = _text(given[key], key)
     for key in ("since", "until"):
         if key in given:
-            given[key] = _bound(given[key], key)
+            given[key] = parse_bound(given[key], key)
     if "as_of" in given:
         given["as_of"] = parse_time(given["as_of"], "as_of")
     metadata = given.get("metadata", {})
@@ -59,14 +59,6 @@ def to_filter(where: Where) -> Filter:
     if isinstance(omit, str) or not all(isinstance(entry_id, str) for entry_id in omit):
         raise FilterError("omit takes a collection of entry ids", param="omit")
     return Filter(**given, omit=frozenset(omit))
-
-
-def _bound(value: object, key: str) -> datetime:
-    """Return a time; a date alone has no zone, as it means that day on the clock of each entry."""
-    moment = parse_time(value, key)
-    is_date = isinstance(value, date) and not isinstance(value, datetime)
-    is_short = isinstance(value, str) and len(value.strip()) <= len("2026-05-03")
-    return moment.replace(tzinfo=None) if is_date or is_short else moment
 
 
 def _text(value: object, key: str) -> str:

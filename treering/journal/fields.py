@@ -53,6 +53,14 @@ def parse_time(value: object, what: str) -> datetime:
     return moment
 
 
+def parse_bound(value: object, what: str) -> datetime:
+    """Return a time; a date alone has no zone, as it means that day on the clock of each entry."""
+    moment = parse_time(value, what)
+    is_date = isinstance(value, date) and not isinstance(value, datetime)
+    is_short = isinstance(value, str) and len(value.strip()) <= len("2026-05-03")
+    return moment.replace(tzinfo=None) if is_date or is_short else moment
+
+
 def _zone(moment: datetime) -> timezone:
     minutes = round((moment.utcoffset() or timedelta()) / timedelta(minutes=1))
     return timezone(timedelta(minutes=minutes)) if minutes else UTC

@@ -15,7 +15,7 @@ from treering.embed.checked import checked
 from treering.errors import InputError, LLMError, LLMNotConfigured
 from treering.journal import entries, ledger, work
 from treering.journal.erasure import Trace
-from treering.journal.fields import parse_time
+from treering.journal.fields import parse_bound, parse_time
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.contract import memo_model
 from treering.llm.tokens import estimate_tokens
@@ -81,18 +81,19 @@ class MemoView:
         """The memos in the order they were first made, pinned ones first.
 
         ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` select
-        memos with lines said from then on and before then. ``as_of`` gives the memos as they were
-        at that time.
+        memos with lines said from then on and before then; a date is that day on the clock of each
+        line. ``as_of`` gives the memos as they were at that time.
         """
-        begin, end = _time(since, "since"), _time(until, "until")
+        begin = None if since is None else parse_bound(since, "since")
+        end = None if until is None else parse_bound(until, "until")
         with self._read() as reader:
             stored = store.current(reader, _micros(as_of)) if reader.is_there else []
         memos = [
             memo
             for memo in _memos_from(stored, source)
             if (topic is None or topic.casefold() in memo.topic.casefold())
-            and (begin is None or (memo.until is not None and memo.until >= begin))
-            and (end is None or (memo.at is not None and memo.at < end))
+            and (begin is None or (memo.until is not None and _clock(memo.until, begin) >= begin))
+            and (end is None or (memo.at is not None and _clock(memo.at, end) < end))
         ]
         return sorted(memos, key=lambda memo: not memo.pinned)
 
@@ -463,8 +464,9 @@ def _only(memo: Memo, lines: Sequence[str]) -> tuple[Span, ...]:
     )
 
 
-def _time(value: When, what: str) -> datetime | None:
-    return None if value is None else parse_time(value, what)
+def _clock(time: datetime, bound: datetime) -> datetime:
+    """A line's time as a bound is compared with it: without its zone if the bound is a date."""
+    return time if bound.tzinfo else time.replace(tzinfo=None)
 
 
 def _micros(as_of: When) -> int | None:
