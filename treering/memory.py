@@ -61,7 +61,7 @@ from treering.records import (
 from treering.scratch import POOL
 from treering.search.brief import Brief, compose
 from treering.search.context import Budget, CountTokens
-from treering.search.relations.registry import Chosen, FitReport
+from treering.search.relations.registry import Chosen, FitReport, Suggestion
 from treering.search.rerank import LOOKED_AT, Reranker, open_reranker, rerank_hits
 from treering.search.searcher import (
     check_choice,
@@ -649,6 +649,17 @@ class Memory:
         """
         self._views.catch_up()
         return self._views.fit(progress)
+
+    def suggest_relations(self, *, progress: Progress | None = None) -> list[Suggestion]:
+        """Let the language model propose up to three relations; keep those that rank better.
+
+        The model reads a sample of the space. Each proposal is tried on pseudo-queries, as in
+        ``fit``; ``fit`` drops the relations kept here. Relations of a preset do not change. Raises
+        InputError if there is too little text, LLMNotConfigured, and LLMReplyError for a reply
+        without a list of proposals; nothing changes then.
+        """
+        self._views.catch_up()
+        return self._views.suggest_relations(progress)
 
     def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> Stats:
         """Change the embedding model; the old one answers until the new one is complete.

@@ -73,6 +73,7 @@ MEMORY: Mapping[str, Call] = {
     "get": lambda memory: memory.get("none"),
     "configure": lambda memory: memory.configure(k=10),
     "fit": lambda memory: memory.fit(),
+    "suggest_relations": lambda memory: memory.suggest_relations(),
     "export": lambda memory: drained(memory.export()),
     "import_": lambda memory: memory.import_([]),
     "spaces": lambda memory: memory.spaces(),

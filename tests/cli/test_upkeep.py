@@ -13,6 +13,7 @@ import typer
 from tests.cli.conftest import Treering, record, records
 from tests.ingest.clients import claude_line
 from tests.ingest.staging_process import killed
+from tests.memory.test_suggest import reply, voices
 from treering import Memory
 from treering.cli import stdin
 from treering.cli.failures import FOUND
@@ -143,6 +144,23 @@ def test_fit_reports_what_it_gained(treering: Treering, tmp_path: Path) -> None:
     assert report["kind"] == "chat"
     assert report["gain"] > 0 or not report["kept"]
     assert "pseudo-queries" in treering("fit").stdout
+
+
+def test_suggested_relations_are_kept_or_refused(treering: Treering, tmp_path: Path) -> None:
+    treering("add", stdin="".join(json.dumps(turn) + "\n" for turn in voices()))
+    script = tmp_path / "script"
+    script.write_text(reply("chat: speaker", "chat: friends") + "\n[]\n")
+    command = ("relate", "suggest", "--llm", f"scripted#{script}")
+    kept, refused = records(treering(*command, "--json"))
+    assert (kept["relation"], kept["kept"]) == ("chat: speaker", True)
+    assert kept["report"]["fitted"] > kept["report"]["default"]
+    assert (refused["kept"], refused["report"]) == (False, None)
+    script.write_text(reply("chat: speaker", "chat: time(tau=60)") + "\n")
+    shown = treering(*command).stdout
+    assert "refused: the space has this relation" in shown
+    assert "pseudo-queries" in shown
+    script.write_text("nothing\n" * 2)
+    assert treering(*command).exit_code == 5
 
 
 def test_reembed_changes_the_model(treering: Treering, identity: str) -> None:

@@ -115,6 +115,7 @@ def test_next_to_nothing_is_refused() -> None:
         "Memory.check",
         "Memory.fit",
         "Memory.reembed",
+        "Memory.suggest_relations",
         "MemoView.recent",
         "MemoView.settle",
         "TreeView.settings",

@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.docs.pages import entry_points, examples
+from tests.memory.test_suggest import reply, voices
 from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError
+from treering.llm.scripted import ScriptedLLM
 from treering.search.relations.contract import Items, NullOperator, is_relation
 from treering.search.relations.plan import Weighted
 
@@ -22,7 +25,7 @@ PAGE = "how-to/relations.md"
 def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    relation, usage, *_ = examples(PAGE, "python")
+    _, relation, usage, *_ = examples(PAGE, "python")
     install(monkeypatch, tmp_path, "weekdays", relation, entry_points(PAGE))
     monkeypatch.chdir(tmp_path)
     exec(usage, {})
@@ -44,6 +47,19 @@ def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
     scores = np.array([[3, 1], [5, 2], [7, 4]], dtype=np.float32)
     np.testing.assert_allclose(operator.propagate(scores), same @ scores)
     np.testing.assert_allclose(operator.mass(), same.sum(axis=1))
+
+
+def test_the_example_of_suggestions_prints_each(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: dict[str, Any] = {}
+    exec(examples(PAGE, "python")[0], names)
+    with Memory.open(path) as memory:
+        memory.add(voices(), source="hall")
+    names["suggest"](path, ScriptedLLM([reply("chat: time(tau=60)", "chat: none")]))
+    assert capsys.readouterr().out == (
+        "chat: time(tau=60) - no gain\nchat: none - it names 0 relations; a proposal is one\n"
+    )
 
 
 def test_the_relation_of_an_entry_point_is_one_whatever_it_says_of_equality(

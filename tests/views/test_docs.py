@@ -15,7 +15,7 @@ PAGE = "how-to/relations.md"
 def test_the_example_of_the_page_is_a_view_of_every_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, _, view, usage = examples(PAGE, "python")
+    *_, view, usage = examples(PAGE, "python")
     install(monkeypatch, tmp_path, "shouting", view, entry_points(PAGE, 1))
     monkeypatch.chdir(tmp_path)
     exec(usage, {})

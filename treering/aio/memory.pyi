@@ -31,7 +31,7 @@ from treering.records import (
 )
 from treering.search.brief import Brief
 from treering.search.context import CountTokens
-from treering.search.relations.registry import Chosen, FitReport
+from treering.search.relations.registry import Chosen, FitReport, Suggestion
 from treering.search.rerank import Reranker
 from treering.views.choices import Choices, ContextName, DetectorName, JudgeName, TreeMethod, Unit
 from treering.views.code.guard.check import CheckReport
@@ -200,6 +200,7 @@ class AsyncMemory:
         self, preset: str | None = None, **choices: Unpack[Choices]
     ) -> SpaceSettings: ...
     async def fit(self, *, progress: Progress | None = None) -> list[FitReport]: ...
+    async def suggest_relations(self, *, progress: Progress | None = None) -> list[Suggestion]: ...
     async def reembed(
         self, embedder: str | Embedder, *, progress: Progress | None = None
     ) -> Stats: ...

@@ -1,4 +1,7 @@
-"""Commands that look after a memory: configure, fit, reembed, settle, rebuild, stats, spaces."""
+"""Commands that look after a memory: configure, fit, reembed, settle, rebuild, stats, spaces.
+
+``app`` is ``treering relate``.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ from treering.records import Stats
 from treering.views.choices import Choices, settings_by_name
 
 if TYPE_CHECKING:
-    from treering.search.relations.registry import FitReport
+    from treering.search.relations.registry import FitReport, Suggestion
 
 commands = typer.Typer()
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 def settings_group(table: type) -> Any:
@@ -84,6 +88,26 @@ def fit(run: Run) -> None:
         reports = memory.fit(progress=progress)
     for report in reports:
         run.out.emit(asdict(report) | {"gain": report.gain}, *_report(report))
+
+
+@app.callback()
+def relate() -> None:
+    """Find relations for this space with a language model."""
+
+
+@command(app)
+def suggest(run: Run) -> None:
+    """Let a language model propose up to three relations, and keep those that rank better.
+
+    The model reads a sample of the space. Proposals are tried on pseudo-queries, without labels.
+    """
+    with run.memory() as memory, run.out.progress("scoring pseudo-queries") as progress:
+        suggestions = memory.suggest_relations(progress=progress)
+    for suggestion in suggestions:
+        record = asdict(suggestion) | {"kept": suggestion.kept}
+        run.out.emit(record, *_suggestion(suggestion))
+    if not suggestions:
+        note("the model proposed no relation")
 
 
 @command(commands, model="The new embedding model, written as for --embedder.")
@@ -165,6 +189,15 @@ def _report(report: FitReport) -> Iterator[Part]:
     yield "kept" if report.kept else "no gain: the relations stay as they are"
     for weighted in report.chosen:
         yield f"\n    α {weighted.alpha:g}  {weighted.relation}"
+
+
+def _suggestion(suggestion: Suggestion) -> Iterator[Part]:
+    yield suggestion.relation, "bold"
+    yield f"  {suggestion.why}\n"
+    if suggestion.report is None:
+        yield f"refused: {suggestion.refused}"
+    else:
+        yield from _report(suggestion.report)
 
 
 def _stats(stats: Stats) -> str:

@@ -9,7 +9,7 @@ relations and weights; they are kept only if they rank the other half better by 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -46,9 +46,10 @@ SEED = 7
 
 
 @dataclass(frozen=True, slots=True)
-class _PseudoQueries:
+class PseudoQueries:
     """Queries whose answer is known: row ``rows[q]``, of which only ``left[q]`` is left."""
 
+    kind: Kind
     rows: Codes
     asked: list[Terms]
     asked_vectors: Floats
@@ -76,14 +77,14 @@ def fit(
     reports = []
     fixed = [kind for kind in KINDS if kind in configured and not _relations(defaults[kind])]
     defaults = among_people(snapshot, defaults) or defaults
+    scoring = Scoring(snapshot, mode, progress)
     for kind in KINDS:
-        queries = _pseudo_queries(reader, snapshot, embedder, kind)
+        queries = pseudo_queries(reader, snapshot, embedder, kind)
         if len(queries) < MIN_QUERIES or kind in fixed:
             continue
-        plan = defaults.get(kind, ())
-        own = _relations(plan) if kind in configured else None
-        scoring = _Scoring(mode, Relations())
-        reports.append(_fit_kind(snapshot, kind, queries, plan, own, scoring, progress))
+        plan, is_own = defaults.get(kind, ()), kind in configured
+        families = [_parameters(own) for own in _relations(plan)] if is_own else _families()
+        reports.append(fit_kind(scoring, queries, plan, families, may_drop=not is_own))
     if not reports and fixed:
         raise InputError(
             f"no relation of {' or '.join(fixed)} is configured here, so there is none to fit; "
@@ -97,41 +98,48 @@ def fit(
     return reports
 
 
-def _fit_kind(
-    snapshot: Snapshot,
-    kind: Kind,
-    queries: _PseudoQueries,
+def fit_kind(
+    scoring: Scoring,
+    queries: PseudoQueries,
     default: Sequence[Weighted],
-    own: Sequence[Relation] | None,
-    scoring: _Scoring,
-    progress: Progress | None,
+    families: Sequence[Sequence[Relation]],
+    *,
+    may_drop: bool,
+    errors: float = MIN_ERRORS,
 ) -> FitReport:
-    families = _families() if own is None else [_parameters(relation) for relation in own]
+    """Fit one kind of content: try each of some families of relations besides the ``default``.
+
+    The result is ``kept`` if its mean gain exceeds ``errors`` standard errors. Unless
+    ``may_drop``, each default relation stays, with other parameters and weights at most.
+    """
     tried = {*_relations(default)}.union(*families)
-    cut = pieces_a_message(snapshot, scoring.bound, {"chat": default}) if kind == "chat" else 1.0
-    trial = _Trial.measure(snapshot, queries, sorted(tried, key=repr), cut, scoring, progress)
+    plan = {queries.kind: default}
+    cut = pieces_a_message(scoring.snapshot, scoring.bound, plan)
+    trial = _Trial.measure(scoring, queries, sorted(tried, key=repr), cut)
     tuning, test = np.arange(0, len(queries), 2), np.arange(1, len(queries), 2)
     # One family of relations at a time: trying all combinations would take their product in trials.
     chosen = tuple(default)
     for family in families:
-        variants = _variants(chosen, family, may_drop=own is None)
+        variants = _variants(chosen, family, may_drop=may_drop)
         chosen = max(variants, key=lambda v: float(trial.reciprocal_ranks(v, tuning).mean()))
     before = trial.reciprocal_ranks(default, test)
     after = trial.reciprocal_ranks(chosen, test)
     gain = after - before
     error = float(gain.std() / np.sqrt(len(gain)))
-    is_better = float(gain.mean()) > MIN_ERRORS * error
+    is_better = float(gain.mean()) > errors * error
     return FitReport(
-        kind, len(queries), float(before.mean()), float(after.mean()), chosen, is_better
+        queries.kind, len(queries), float(before.mean()), float(after.mean()), chosen, is_better
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Scoring:
+class Scoring:
     """How pseudo-queries are scored: as searches of the space are."""
 
+    snapshot: Snapshot
     mode: Mode
-    bound: Relations
+    progress: Progress | None
+    bound: Relations = field(default_factory=Relations)
 
 
 def _relations(weighted: Sequence[Weighted]) -> list[Relation]:
@@ -179,13 +187,12 @@ class _Trial:
     @classmethod
     def measure(
         cls,
-        snapshot: Snapshot,
-        queries: _PseudoQueries,
+        scoring: Scoring,
+        queries: PseudoQueries,
         relations: Sequence[Relation],
         cut: float,
-        scoring: _Scoring,
-        progress: Progress | None,
     ) -> _Trial:
+        snapshot = scoring.snapshot
         rng = np.random.default_rng(SEED)
         size = min(SAMPLE, len(snapshot))
         others = rng.choice(len(snapshot), size=size, replace=False)
@@ -195,15 +202,15 @@ class _Trial:
         env = {relation: np.empty(shape, dtype=np.float32) for relation in relations}
         for start in range(0, len(queries), BATCH):
             batch = slice(start, start + BATCH)
-            scores = _masked_own(snapshot, queries, batch, scoring)
+            scores = _masked_own(scoring, queries, batch)
             own[:, batch] = scores[sample]
             for relation in relations:
                 env_scores = scoring.bound.environment(
                     relation, snapshot.items, snapshot.version, scores
                 )
                 env[relation][:, batch] = env_scores[sample]
-            if progress:
-                progress(min(start + BATCH, len(queries)), len(queries))
+            if scoring.progress:
+                scoring.progress(min(start + BATCH, len(queries)), len(queries))
         return cls(own, env, np.searchsorted(sample, queries.rows), cut)
 
     def reciprocal_ranks(self, weighted: Sequence[Weighted], which: Codes) -> Floats:
@@ -218,11 +225,9 @@ class _Trial:
         return reciprocal
 
 
-def _masked_own(
-    snapshot: Snapshot, queries: _PseudoQueries, batch: slice, scoring: _Scoring
-) -> Floats:
+def _masked_own(scoring: Scoring, queries: PseudoQueries, batch: slice) -> Floats:
     """Own scores, shape (N, B). The answer to each query is scored by what is left of its text."""
-    asked, vectors = queries.asked[batch], queries.asked_vectors[batch]
+    snapshot, asked, vectors = scoring.snapshot, queries.asked[batch], queries.asked_vectors[batch]
     bm25 = word_scores(snapshot, asked, scoring.mode)
     cosines = cosine_scores(snapshot, vectors, scoring.mode)
     rows = queries.rows[batch]
@@ -236,9 +241,10 @@ def _masked_own(
     return own_total(fuse(snapshot, bm25, cosines), (len(snapshot), len(asked)))
 
 
-def _pseudo_queries(
+def pseudo_queries(
     reader: Reader, snapshot: Snapshot, embedder: Embedder, kind: Kind
-) -> _PseudoQueries:
+) -> PseudoQueries:
+    """Return pseudo-queries of the fragments of one kind that have enough words."""
     rng = np.random.default_rng(SEED)
     rows = np.flatnonzero((snapshot.kind == KINDS.index(kind)) & snapshot.embedded)
     answers: list[int] = []
@@ -258,7 +264,8 @@ def _pseudo_queries(
             answers.append(row)
             asked.append(question)
             left.append(with_speaker(rest, texts[0][2]))
-    return _PseudoQueries(
+    return PseudoQueries(
+        kind,
         rows=np.array(answers, dtype=np.int64),
         asked=[terms(text) for text in asked],
         asked_vectors=checked(embedder, asked, query=True),

@@ -32,12 +32,13 @@ from treering.search.relations.registry import (
     CONFIGURED,
     Chosen,
     FitReport,
+    Suggestion,
     load_plan,
     with_fitted,
     without_fitted,
 )
 from treering.search.searcher import Searcher
-from treering.search.snapshot import FragmentSource
+from treering.search.snapshot import FragmentSource, Snapshot
 from treering.views import presets, settings
 from treering.views.code.derive import CodeChanges
 from treering.views.contract import Resources, View, attribute_errors
@@ -377,9 +378,7 @@ class Views:
         with forks.importing():
             from treering.views.fit import fit  # here, as nothing else needs its trials
 
-        snapshot = self.searcher.snapshot()
-        if snapshot is None:
-            raise InputError(f"space {self._space.name!r} is empty; add something first")
+        snapshot = self._filled_snapshot()
         with self._space.read() as reader:
             stored = ledger.settings(reader)
             plan, configured = load_plan(without_fitted(stored)), stored.get(CONFIGURED, {})
@@ -389,6 +388,14 @@ class Views:
             before = ledger.settings(writer)
             ledger.save_settings(writer, with_fitted(before, reports))
         return reports
+
+    def suggest_relations(self, progress: Progress | None) -> list[Suggestion]:
+        """Relations that the language model proposes, kept if they rank better."""
+        with forks.importing():
+            from treering.views.suggest import suggest
+
+        snapshot = self._filled_snapshot()
+        return suggest(self._space, snapshot, self.embedder, self._account, progress)
 
     def configure(self, preset: str | None, choices: Mapping[str, object]) -> SpaceSettings:
         """The settings of the space, changed if anything is given. The next ``settle`` derives
@@ -414,6 +421,12 @@ class Views:
         return after
 
     # ------------------------------------------------------------------ inside
+
+    def _filled_snapshot(self) -> Snapshot:
+        snapshot = self.searcher.snapshot()
+        if snapshot is None:
+            raise InputError(f"space {self._space.name!r} is empty; add something first")
+        return snapshot
 
     def _current_embedder(self) -> Embedder:
         return self.embedder

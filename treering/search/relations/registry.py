@@ -230,6 +230,25 @@ class FitReport:
         return self.fitted - self.default
 
 
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A relation that a language model proposed, written as for ``configure``, and its reason.
+
+    ``report`` has the trial on pseudo-queries; it is None if the proposal was refused without one,
+    for the reason ``refused``.
+    """
+
+    relation: str
+    why: str
+    report: FitReport | None = None
+    refused: str | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the space uses the relation from now on."""
+        return self.report is not None and self.report.kept
+
+
 def load_plan(settings: Mapping[str, Any]) -> Plan:
     """Return the relations of a space's settings, by default ``DEFAULTS``. Raises InputError."""
     stored: Mapping[str, Any] = {}
