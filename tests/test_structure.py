@@ -18,6 +18,7 @@ LAZY = {
     ("memory", "client"),
     ("__main__", "agents"),
     ("__main__", "cli"),
+    ("__main__", "serve"),
 }
 """Imports of shells inside functions: a memory on a server is opened as one in a file is."""
 

@@ -15,14 +15,18 @@ def _leave(*_: object) -> None:
 
 
 def main() -> None:
-    """Run the command. A hook stands before a prompt, so it does not wait for a parser."""
+    """Run the command. Neither a prompt with a hook nor an agent's start waits for a parser."""
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # else the shell has it ignored
         signal.signal(signal.SIGINT, _leave)
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["mcp"] and {"--help", "-h"}.isdisjoint(arguments):
+        from treering.serve.mcp import front
+
+        front.begin()
     from treering.agents.hook import EVENTS
     from treering.agents.hook import main as hook
 
-    arguments = sys.argv[1:]
     if len(arguments) > 1 and arguments[0] == "hook" and arguments[1] in EVENTS:
         if {"--help", "-h"}.isdisjoint(arguments):
             sys.exit(hook(arguments[1:]))

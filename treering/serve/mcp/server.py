@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import treering
 from treering.errors import MissingExtra, TreeringError
@@ -27,7 +27,7 @@ try:
 except ModuleNotFoundError as missing:
     raise MissingExtra.of("mcp", "mcp") from missing
 
-from treering.serve.mcp import resources, tools
+from treering.serve.mcp import front, resources, tools
 from treering.serve.problems import describe_mistakes, join_mistakes
 from treering.serve.threads import Kind
 
@@ -78,6 +78,7 @@ def calls_on(memory: Memory) -> Within:
 
 def serve_stdio(memory: Memory) -> None:
     """Serve one memory over standard input and output until the client hangs up."""
+    answered = front.hand_over()
 
     async def serve() -> None:
         async with (
@@ -87,7 +88,8 @@ def serve_stdio(memory: Memory) -> None:
         ):
             # The client has started this process, so it may name any folder.
             server = build(calls_on(memory), Path, tasks.start_soon)
-            await server.run(requests, replies, server.create_initialization_options())
+            unsent = _Replies(replies, answered)
+            await server.run(requests, unsent, server.create_initialization_options())
 
     # In a thread of its own: a signal raises an exception in the main thread, and one that came
     # up amid the SDK's tasks would end them with a traceback, or wait for the next line of input.
@@ -137,6 +139,31 @@ async def _answer_invalid(
         tasks.start_soon(pass_on)
         yield messages
         tasks.cancel_scope.cancel()
+
+
+class _Replies:
+    """A stream of replies without the first to the call of an id: the client has that already."""
+
+    def __init__(self, replies: Any, answered: int | str | None) -> None:
+        self._replies = replies
+        self._answered = answered
+
+    async def send(self, message: SessionMessage, /) -> None:
+        """Send a reply, or drop it."""
+        if self._answered is None or getattr(message.message, "id", None) != self._answered:
+            await self._replies.send(message)
+        else:
+            self._answered = None
+
+    async def aclose(self) -> None:
+        """End the replies."""
+        await self._replies.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 def _is_blank(error: Exception) -> bool:
