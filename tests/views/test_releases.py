@@ -82,14 +82,14 @@ def test_a_table_that_a_rebuild_fills_is_erased_where_the_package_is_missing(
 ) -> None:
     with release("view_loud") as memory:
         memory.add("The plan is here.", source="plan")
-    with release("view_loud", "View_Loud_Echo", version="2") as memory:
+    with release("view_loud", "view_loud_echo", version="2") as memory:
         memory.settle()
-        assert len(rows(memory, "View_Loud_Echo")) == 1
+        assert len(rows(memory, "view_loud_echo")) == 1
     with release("view_loud_echo", version="3") as memory:  # which drops a table
         memory.settle()
     with release(is_installed=False) as memory:
         assert memory.forget(source="plan").scrubbed
-        assert rows(memory, "View_Loud_Echo") == rows(memory, "view_loud") == []
+        assert rows(memory, "view_loud_echo") == rows(memory, "view_loud") == []
 
 
 def test_a_view_may_have_an_empty_version(release: Release) -> None:
