@@ -23,7 +23,7 @@ FEW = 256
 def without(
     values: NDArray[T], gone: NDArray[np.integer[Any]], out: NDArray[T] | None = None
 ) -> NDArray[T]:
-    """``values`` without the rows ``gone``, which ascend; itself if there are none.
+    """``values`` without the rows ``gone``, which ascend; itself without any.
 
     The result is written to ``out``, if that is given, which has its shape.
     """

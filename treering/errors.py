@@ -103,7 +103,7 @@ class InputError(TreeringError, ValueError):
 
 
 class EmptyText(InputError):
-    """There is no text to remember or to search for."""
+    """A text to remember or to search for is missing."""
 
 
 class TextEncodingError(InputError):
@@ -115,25 +115,25 @@ class UnknownName(InputError):
 
 
 class UnknownEntry(UnknownName):
-    """The space has no entry of that id."""
+    """The space does not hold an entry of that id."""
 
     hint = Hint.LIST_ENTRIES
 
 
 class UnknownMemo(UnknownName):
-    """The space has no memo of that id."""
+    """The space does not hold a memo of that id."""
 
     hint = Hint.LIST_MEMOS
 
 
 class UnknownMemory(UnknownName):
-    """There is no memory at that place."""
+    """The place does not hold a memory."""
 
     hint = Hint.MAKE_MEMORY
 
 
 class UnknownNode(UnknownName):
-    """The tree has no node of that number."""
+    """The tree does not hold a node of that number."""
 
     hint = Hint.LIST_TREE
 
@@ -145,7 +145,7 @@ class UnknownRepository(UnknownName):
 
 
 class UnknownSpace(UnknownName):
-    """The memory has no space of that name."""
+    """The memory does not hold a space of that name."""
 
     hint = Hint.LIST_SPACES
 
@@ -234,7 +234,7 @@ class AccessDenied(ServerError):
 
 
 class KeyUnknown(AccessDenied):
-    """The server requires a key, and the request had no key or an unknown one."""
+    """The server requires a key, and the request lacked it or named an unknown one."""
 
     hint = Hint.SEND_KEY
 

@@ -82,7 +82,7 @@ class Gate:
         return threading.get_ident() in self._inside
 
     def renew(self) -> None:
-        """Begin again in a forked process, which has none of the other threads."""
+        """Begin again in a forked process, without the other threads."""
         me = threading.get_ident()
         self._changed = threading.Condition()
         self._inside = {me: self._inside[me]} if me in self._inside else {}

@@ -74,7 +74,7 @@ def _helper() -> ThreadPoolExecutor:
 
 
 def _forget() -> None:
-    """A forked process has none of its parent's threads."""
+    """A forked process does not have its parent's threads."""
     global _lock, _second
     _lock, _second = threading.Lock(), None
 

@@ -189,7 +189,7 @@ class Context:
     """Passages for a prompt, in reading order, within a token budget. ``str()`` is the prompt.
 
     Where ``min_confidence`` left nothing in there are no passages and no text, and ``surest`` is
-    the confidence of the best candidate; None where there was none.
+    the confidence of the best candidate, or None.
     """
 
     query: str
@@ -215,7 +215,7 @@ class Skipped:
 class Receipt:
     """The result of an ``add`` or import. ``pending`` entries are durable but not yet searchable.
 
-    ``omitted`` counts the parts of past conversations that are no messages, by reason; ``masked``
+    ``omitted`` counts the parts of past conversations that are not messages, by reason; ``masked``
     the keys, tokens and passwords that were not stored, and ``private`` the passages marked so.
     Of a folder, ``moved`` counts the files that were only moved, and ``gone`` names the sources
     whose files are there no more.

@@ -62,7 +62,7 @@ class TreeringSession(SessionABC):
             )
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Forget the latest item and return it; None if there is none."""
+        """Forget the latest item and return it; None without one."""
         held = await asyncio.to_thread(lambda: list(self._items()))
         if not held:
             return None

@@ -110,7 +110,7 @@ def client_named(name: str) -> Client:
             return client
     names = [client.name for client in CLIENTS]
     raise UnknownName(
-        f"there is no client {name!r}{nearest_told(name, names)}; there are {', '.join(names)}"
+        f"no client {name!r}{nearest_told(name, names)}; there are {', '.join(names)}"
     )
 
 

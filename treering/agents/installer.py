@@ -31,7 +31,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """The change of one file: ``before`` and ``after`` are None where there is no file.
+    """The change of one file: ``before`` and ``after`` are None without a file.
 
     ``original`` is the file without treering; ``folders`` are those made for it, innermost first.
     """
@@ -168,7 +168,7 @@ def _original(before: bytes | None, noted: dict[str, Any]) -> bytes | None:
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """Return the content of a file, None if there is none. Raise InputError."""
+    """Return the content of a file, None without one. Raise InputError."""
     try:
         return files.read_bytes(path)
     except FileNotFoundError:
@@ -271,7 +271,7 @@ def _record_path(client: Client) -> Path:
 
 
 def _record(client: Client) -> dict[str, Any]:
-    """Return the record of a client's install; it is empty if there was none."""
+    """Return the record of a client's install; an empty one by default."""
     content = read_bytes(_record_path(client))
     if content is None:
         return {}

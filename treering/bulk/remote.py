@@ -116,7 +116,7 @@ class RemoteFiles:
             yield FetchedFile(uri, copy.fileno())
 
     def _modification_time(self, uri: str) -> float | None:
-        """Return a file's modification time, or None if its storage has none."""
+        """Return a file's modification time, or None if its storage does not know it."""
         try:
             return float(self._system.modified(self._system._strip_protocol(uri)).timestamp())
         except (NotImplementedError, AttributeError, KeyError):

@@ -94,7 +94,7 @@ def ask_messages(question: str, passages: Sequence[PromptPassage]) -> list[Messa
     if not question.strip():
         raise EmptyText("the question is empty; ask something", param="question")
     if not passages:
-        raise EmptyText("there is no passage to answer from; the memory found nothing")
+        raise EmptyText("no passage to answer from: the memory found nothing")
     messages = [Message("system", load("ask").fill())]
     for example, reply in _EXCHANGES:
         messages += [_question(example, _EXAMPLE), Message("assistant", reply)]

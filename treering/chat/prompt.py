@@ -93,7 +93,7 @@ def least_tokens(message: str, count: CountTokens) -> int:
 def render(message: str, materials: Materials, layout: Layout = "tagged") -> list[Message]:
     """The prompt in a layout: MemoChat's table 8, MemTree's A.2.2, FragRel's prompt 3, or ours.
 
-    Ours is FragRel's, and also says that evidences are data. MemTree's has no place for recent
+    Ours is FragRel's, and also says that evidences are data. MemTree's does not show recent
     dialogue.
     """
     if layout == "memtree":

@@ -353,7 +353,7 @@ def _has_space(text: str) -> bool:
 
 
 def _how_to_erase(run: Run, argument: str) -> str:
-    """Return how to erase the entries of a file or folder that is gone; empty if there are none."""
+    """Return how to erase the entries of a file or folder that is gone; empty if none are left."""
     if run.path is None or not run.path.exists():
         return ""
     try:

@@ -127,7 +127,7 @@ def _why_none(due: int) -> str:
             f"no memo is written yet, {due:,} due: `treering settle` writes with a language model"
         )
     return (
-        "there are no memos: `treering settle` writes them, with a language model, once a "
+        "no memos yet: `treering settle` writes them, with a language model, once a "
         "conversation has over 10 lines or 1,024 tokens"
     )
 

@@ -45,7 +45,7 @@ def piped_lines() -> Iterator[str]:
 def lines_of(name: str) -> Iterator[str]:
     """Iterate over the lines of a file, or of standard input for ``-``.
 
-    Raise InputError if there is no such file, TextEncodingError while iterating.
+    Raise InputError if the file is missing, TextEncodingError while iterating.
     """
     if name == STDIN:
         return piped_lines()

@@ -124,7 +124,7 @@ class Talk:
     def _forget(self) -> None:
         entries = self._last_round()
         if not entries:
-            note(f"there is no round in {self.source!r} to forget")
+            note(f"no round in {self.source!r} to forget")
             return
         text = " ".join(entries[0].text.split())
         shown = text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"

@@ -44,7 +44,7 @@ def remove_empty(folders: Iterable[Path]) -> None:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return the JSON object in one of our files; empty if there is none, or it is damaged.
+    """Return the JSON object in one of our files; an empty one if it is missing or damaged.
 
     Raise InputError if it cannot be read.
     """

@@ -7,7 +7,7 @@ understands ``instr``, ``zeroblob``, ``CAST(… AS BLOB)`` and SQLite's types in
 its pending work become durable in one transaction.
 
 A statement names the space beside each number, because on a server every key begins with it. Heaps
-are tables whose rows a file overwrites in place; in a file they have no column of the space. An
+are tables whose rows a file overwrites in place; in a file they lack the column of the space. An
 engine with such a column adds it to joins with ``body`` and ``label``; statements on other heaps
 ask the dialect.
 """
@@ -76,7 +76,7 @@ class Dialect:
     in_heap_of_space: str = "? IS NOT NULL"
     """The condition, with one parameter, that a row of a heap belongs to the space of that number.
 
-    A heap is a table whose rows a file overwrites in place. It has no column of the space in a
+    A heap is a table whose rows a file overwrites in place. It lacks the column of the space in a
     file, where the number of a row is enough.
     """
 
@@ -138,7 +138,7 @@ class Reader(Protocol):
 
     @property
     def space(self) -> int:
-        """The number of the transaction's space; 0 while the space has no row.
+        """The number of the transaction's space; 0 while the space lacks a row.
 
         Raises JournalError in a transaction of the whole database.
         """

@@ -94,7 +94,7 @@ def matching_ids(
     """The sequence numbers of the entries of some ids that meet a filter.
 
     Raises UnknownName for an id that is not there; that of a damaged entry is. Raises
-    TextEncodingError for one that is no text.
+    TextEncodingError for bytes that are not text.
     """
     for identity in identities:
         check_text(identity, "an id")

@@ -1,7 +1,7 @@
 """What has to be erased: the tables that hold something of entries, and all rows of a space.
 
 The tables of a space are read from the database, because views of other packages have tables, too.
-Texts that users wrote are overwritten in place; those tables have no column of a space. A removed
+Texts that users wrote are overwritten in place; those tables lack a column of the space. A removed
 space first leaves a row without the name. The row keeps the scrubbing of the file queued, since the
 erased bytes are in the file until then, and goes when that is done.
 """

@@ -54,7 +54,7 @@ def parse_time(value: object, what: str) -> datetime:
 
 
 def parse_bound(value: object, what: str) -> datetime:
-    """Return a time; a date alone has no zone, as it means that day on the clock of each entry."""
+    """Return a time; a date alone lacks a zone, as it means that day on the clock of each entry."""
     moment = parse_time(value, what)
     is_date = isinstance(value, date) and not isinstance(value, datetime)
     is_short = isinstance(value, str) and len(value.strip()) <= len("2026-05-03")

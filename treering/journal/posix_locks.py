@@ -219,7 +219,7 @@ def relock(inode: Inode) -> None:
 
 
 def renew_in_child() -> None:
-    """Begin again in a forked process: it has no locks, and must not move the parent's handle."""
+    """Begin again in a forked process: it holds no locks, and must not move the parent's handle."""
     global _lock
     _lock = threading.Lock()
     for inode, file in _files.items():

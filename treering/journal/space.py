@@ -107,7 +107,7 @@ class SpaceReader:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether a key of a server opens the space, which may have no row yet."""
+        """Whether a key of a server opens the space, which may lack a row."""
         return self.row("SELECT 1 FROM serve_key WHERE space = ?", (self.name,)) is not None
 
     @property
@@ -294,7 +294,7 @@ def names(reader: Reader) -> list[str]:
 
 
 def read_state(reader: Reader, name: str) -> SpaceState:
-    """The state of the space of that name; that of an empty one if it has no row."""
+    """The state of the space of that name; that of an empty one without a row."""
     row = reader.row(
         "SELECT s.id, s.revision, s.edition, m.id, m.name, m.dimension, n.id, n.name, n.dimension,"
         " s.assistant, s.settings, s.views, (SELECT key FROM secret)"

@@ -38,7 +38,7 @@ def _quotas(cgroups: Path, membership: Path) -> Iterator[float]:
         for folder in (group, *group.parents):
             if not folder.is_relative_to(cgroups):
                 break
-            with suppress(ValueError):  # "max": there is none
+            with suppress(ValueError):  # "max": unlimited
                 quota, period = map(int, _text(folder / "cpu.max").split())
                 yield quota / period
 

@@ -49,8 +49,8 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
 
     ``spec`` is a model object (returned as it is), the path of a ``*.gguf`` file, an address
     ``http://host:port/v1#model``, or ``name`` or ``name#model`` of a model registered under the
-    entry point group ``treering.llms``; ``none`` is no model, whatever the environment names. No
-    connection is opened yet.
+    entry point group ``treering.llms``; ``none`` disables the model, whatever the environment
+    names. No connection is opened yet.
 
     Raises ``LLMNotConfigured`` with what to set, ``UnknownName``, or ``MissingExtra``.
     """

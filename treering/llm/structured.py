@@ -85,7 +85,7 @@ def read_as(reply: Reply, form: type[T]) -> T:
 def read_json(text: str) -> object:
     """The JSON value in a model's reply: bare, fenced, among words, or with slips mended.
 
-    Raises ``ValueError`` if there is no object or list in it.
+    Raises ``ValueError`` without an object or list in it.
     """
     try:
         import json_repair

@@ -101,7 +101,7 @@ class BriefLine(Saying):
 class Brief:
     """The main points of a memory, within a token budget. ``str()`` is the text for a prompt.
 
-    The brief of an empty memory has no lines and an empty text.
+    The brief of an empty memory is an empty text without lines.
     """
 
     lines: tuple[BriefLine, ...]

@@ -142,7 +142,7 @@ def round_starts(snapshot: Snapshot, by_user: Sequence[int]) -> Flags:
     """Return whether a round starts at each place of the reading order, shape (N,).
 
     It starts at a message of the user, ``by_user`` by entry; in a session without any, at those of
-    the speaker who began it, and without speakers at every message. Other content is no round:
+    the speaker who began it, and without speakers at every message. Other content is not a round:
     each row stands alone.
     """
     reading = reading_of(snapshot)

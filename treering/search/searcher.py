@@ -221,7 +221,7 @@ class Searcher:
 
     @contextmanager
     def _read(self, search: Search) -> Iterator[tuple[SpaceReader, tuple[Snapshot, Search] | None]]:
-        """Embed the queries, then read the fragments; None if there are none.
+        """Embed the queries, then read the fragments; None without any.
 
         In chats between people, queries are embedded without the speakers they name, as of the
         last search. If a speaker has come since whom a query names, it is embedded again.

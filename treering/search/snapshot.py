@@ -138,7 +138,7 @@ def widen(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int)
     """Return a snapshot of the fragments, then texts that are ranked together with them.
 
     ``texts`` are the terms of each. ``vectors`` has a unit row per text, or an all-zero row for one
-    that is not embedded. The new rows have no fragment, entry, document, session, speaker or time,
+    that is not embedded. The new rows lack fragment, entry, document, session, speaker or time,
     and are scored as the kind that most fragments have.
     """
     missing = np.full(len(texts), MISSING)
@@ -183,7 +183,7 @@ class FragmentSource(Protocol):
     """
 
     def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
-        """A read transaction and the fragments as of it; None while the space has none."""
+        """A read transaction and the fragments as of it; None while the space is empty."""
         ...
 
     def searching(

@@ -169,7 +169,7 @@ def available_connections(connections: int) -> int:
     """Return how many of these connections the system has files for; raise its limit if it can."""
     try:
         import resource
-    except ModuleNotFoundError:  # Windows has no such limit
+    except ModuleNotFoundError:  # Windows lacks this limit
         return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + SPARE_FILES

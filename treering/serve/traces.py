@@ -17,7 +17,7 @@ ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 class Traces:
-    """Spans of the calls of requests; without a provider there are none."""
+    """Spans of the calls of requests; they need a provider."""
 
     def __init__(self, provider: TracerProvider | None) -> None:
         self.provider = provider

@@ -56,7 +56,7 @@ def _border(text: str, start: int, stop: int) -> int:
 def decode(stream: BinaryIO, name: str) -> Iterator[str]:
     """The text of a file, a block at a time: UTF-8, or UTF-16/32 with a byte order mark.
 
-    Raises TextEncodingError with the offset of what is no text.
+    Raises TextEncodingError with the offset of bytes that are not text.
     """
     head = stream.read(_BLOCK_BYTES)
     encoding = next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8")

@@ -83,7 +83,7 @@ def write_adapter(
     """Write the changes, by transformers' names (``layers.0.mlp.up_proj``), into a GGUF file.
 
     The file is replaced whole. llama.cpp scales each change by ``alpha / rank``. Raises InputError
-    for a name that is no map of the model, and where the file cannot be written.
+    for a name that is not a map of the model, and where the file cannot be written.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="treering-adapter-") as folder:

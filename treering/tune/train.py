@@ -104,7 +104,7 @@ class Checkpoint:
     of: str
 
     def load(self) -> tuple[list[float], bytes] | None:
-        """Losses of the steps done, and the state; None if there is no such file.
+        """Losses of the steps done, and the state; None if the file is missing.
 
         Raises InputError for another file, and for that of another tuning.
         """
@@ -157,7 +157,7 @@ def tune(
     TuningStopped for a disk that is full, MissingExtra.
     """
     if not rows:
-        raise InputError("there are no rows to learn from")
+        raise InputError("no rows to learn from")
     for row in rows:
         check_text("\n".join(row), "a row")
     refuse_places([out, checkpoint], [model])

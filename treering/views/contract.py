@@ -63,7 +63,7 @@ class View:
 
     ``name`` identifies the view in ``rebuild``, in pending work and in the database. ``version``
     names the way its rows are derived; rows of another version are made again. ``traces`` say
-    where rows of an entry are found: if there are none, ``erase`` is not called, and no row of the
+    where rows of an entry are found: without any, ``erase`` is not called, and no row of the
     ``kinds`` that it counts is erased. Without any trace it is always called.
     """
 

@@ -51,7 +51,7 @@ def brief_material(space: Space, marks: Marker, facts: FactView, memos: MemoView
 def _with_subject(space: Space, stated: Sequence[Fact]) -> list[Fact]:
     """Statements about a person or a thing, without those about a source that nobody speaks in.
 
-    Where an entry has no speaker, facts have the source as their subject: "notes" has no locker.
+    Where an entry lacks a speaker, facts have the source as their subject: "notes" has no locker.
     """
     doubtful = {fact.entry_id for fact in stated if _is_about_source(fact)}
     with space.read() as reader:

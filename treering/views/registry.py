@@ -432,7 +432,7 @@ class Views:
         return self.embedder
 
     def _behind(self, reader: SpaceReader) -> dict[str, int]:
-        """Unread entries by view. A view is left out if it is no further behind than fragments."""
+        """Unread entries by view. A view is left out if it is as far as fragments."""
         unread = self._follower.unread(reader)
         together = unread.get(Fragments.name, 0)
         return {n: size for n, size in unread.items() if n == Fragments.name or size > together}

@@ -72,7 +72,7 @@ class Marking:
         self._stored: frozenset[str] = frozenset()
 
     def views_with_rows(self, reader: SpaceReader) -> Iterator[View]:
-        """The views that have stored anything. Other packages' views may have no tables yet."""
+        """The views that have stored anything. Other packages' views may lack tables."""
         if any(view.name not in self._stored for view in self._views):
             self._stored = frozenset(view_states(reader))
         return (view for view in self._views if view.name in self._stored)

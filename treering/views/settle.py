@@ -132,7 +132,7 @@ class Settler:
             return view in outdated_views(self._views, reader)
 
     def _rebuild_if_able(self, view: View, progress: Progress | None, *, due: bool = False) -> None:
-        """Rebuild a view, unless it needs a language model and there is none."""
+        """Rebuild a view, unless it needs a language model that is missing."""
         try:
             self._rebuild(view, progress, due=due)
         except LLMNotConfigured as error:
@@ -200,7 +200,7 @@ def _renew_batch(space: Space, view: View) -> int | None:
 
     An entry that was erased or changed meanwhile is skipped: that change renewed its rows. One
     that is damaged keeps the rows it has, and is queued. One that the view fails on is queued, too,
-    and has no rows until the view can read it, as if it were new.
+    and stays empty until the view can read it, as if it were new.
     """
     with space.read() as reader:
         state = view_states(reader)[view.name]

@@ -43,7 +43,7 @@ _CONTAINER = "META-INF/container.xml"  # names the package of a book, which list
 
 
 def page(content: bytes, _limits: Limits) -> Iterator[DocumentPart | DocumentGap]:
-    """Yield an HTML page as one part. Raise Unreadable if it has no text."""
+    """Yield an HTML page as one part. Raise Unreadable without text."""
     text = _to_text(content)
     if not text:
         raise Unreadable("is HTML without text: a program may write it when the page is opened")
@@ -53,7 +53,7 @@ def page(content: bytes, _limits: Limits) -> Iterator[DocumentPart | DocumentGap
 def chapters(content: bytes, limits: Limits) -> Iterator[DocumentPart | DocumentGap]:
     """Yield the chapters of an EPUB book that have text, numbered in reading order.
 
-    Raise Unreadable if the book is broken, encrypted or has no text.
+    Raise Unreadable if the book is broken, encrypted or without text.
     """
     book = archive.check(content, limits)
     readable = False

@@ -16,7 +16,7 @@ _HYPHEN_AT_LINE_END = re.compile("[\ufffe\x02]\r?\n?")
 def pages(content: bytes, _limits: Limits) -> Iterator[DocumentPart | DocumentGap]:
     """Yield a part for each page with text, and a gap for each that is a picture.
 
-    Raise Unreadable if the document is broken or encrypted, or has no text at all.
+    Raise Unreadable if the document is broken or encrypted, or without text.
     """
     document = _open(content)
     pictures = []

@@ -251,7 +251,7 @@ def _refuse_old(version: str) -> None:
 
 
 def highest(connection: PgConnection, space: int, model: int) -> int:
-    """The highest number of a vector in the table; 0 if it has none."""
+    """The highest number of a vector in the table; 0 if it is empty."""
     row = connection.execute(
         "SELECT coalesce(max(number), 0) FROM nearest WHERE space = %s AND model = %s",
         (space, model),

@@ -24,7 +24,8 @@ _TABLE: Final = "treering_version"
 def prepare(connection: psycopg.Connection[TupleRow], location: Location, *, create: bool) -> None:
     """Create the tables, all in one transaction, unless they exist.
 
-    Raises JournalVersionError, JournalError, and without ``create`` UnknownName if there are none.
+    Raises JournalVersionError, JournalError, and UnknownName if the tables are missing and
+    ``create`` is not set.
     """
     _refuse_server(connection, location.shown)
     number = _version(connection, location.schema)
@@ -61,7 +62,7 @@ def _create(connection: psycopg.Connection[TupleRow], location: Location) -> int
 
 
 def _ensure_empty(connection: psycopg.Connection[TupleRow], location: Location) -> None:
-    """Make the schema, unless it exists and has no tables. Raises JournalError."""
+    """Make the schema, unless it exists and is empty. Raises JournalError."""
     row = connection.execute(
         "SELECT count(c.oid) FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid"
         " AND c.relkind IN ('r', 'p', 'v') WHERE n.nspname = %s GROUP BY n.oid",
@@ -144,7 +145,7 @@ def inserted_into(sql: str) -> str:
 def key_of(connection: psycopg.Connection[TupleRow], table: str) -> str:
     """The column that numbers the rows of a table, beside that of the space.
 
-    Raises JournalError if it has none.
+    Raises JournalError without one.
     """
     row = connection.execute(_KEY, (table,)).fetchone()
     if row is None:

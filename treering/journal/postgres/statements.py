@@ -103,7 +103,7 @@ def translate(sql: str) -> PostgresStatement:
             return "%s"
         if match["percent"]:
             return "%%"
-        if match["heap"]:  # a file has no column of the space here
+        if match["heap"]:  # a file lacks the column of the space here
             same_space = f"{match['alias']}.space = {match['owner']}.space"
             return f"{match['heap']}{same_space} AND {match['same']}"
         if match["instr"]:

@@ -123,7 +123,7 @@ def _rebuild(
     """Build indexes of words again; False if they are too large for that.
 
     VACUUM leaves the words that divide the pages of an index, though their rows are gone. Building
-    keeps others out of a table, so the tables of entries have no such index.
+    keeps others out of a table, so the tables of entries lack such an index.
     """
     with_words = set(tables) - NUMBERED
     if "space" in with_words:  # a space was removed, with its name

@@ -151,7 +151,7 @@ def _connect_once(file: Path) -> sqlite3.Connection:
 
 
 def is_empty(reader: Reader) -> bool:
-    """Return whether a file has no tables yet."""
+    """Return whether a file is without tables."""
     return reader.row("SELECT 1 FROM sqlite_schema") is None
 
 

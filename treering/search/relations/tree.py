@@ -24,7 +24,7 @@ Doubles = NDArray[np.float64]
 class TreeRelation:
     """Relatives in a tree: the items' parents, siblings, cousins, the nearer the stronger.
 
-    ``parents`` gives the parent of every node, ``MISSING`` for one that has none: nodes of
+    ``parents`` gives the parent of every node, ``MISSING`` for a root: nodes of
     different trees of such a forest are not related. ``nodes`` gives the node of every item,
     ``MISSING`` for none; items of one node are at distance 0. ``w`` is the weight of one step,
     0 < w < 1. Two relations are equal only if they are the same object: columns are not compared.

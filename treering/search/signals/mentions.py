@@ -155,8 +155,8 @@ def _new(text: str, asked: set[int]) -> list[tuple[str, NDArray[np.uint32]]]:
 def names_in(text: str) -> TextNames:
     """Return the names in a text, in order: words with capitals in a row, such as Leo Fong.
 
-    A particle may come between ("Ermengarde of Tours"). A stop word is no name ("He"); behind one,
-    a name counts with it and without: "The Last Coupon", "Then Ana".
+    A particle may come between ("Ermengarde of Tours"). A stop word is not a name ("He");
+    behind one, a name counts with it and without: "The Last Coupon", "Then Ana".
     """
     names: dict[str, NDArray[np.uint32]] = {}
     for run in _runs(text):

@@ -82,7 +82,7 @@ def parts_of(query: str) -> list[str]:
 
     A piece between two marks or conjunctions is joined to the next until it is long enough, the
     last piece to the part before. A text longer than ``MOST_CHARS`` or of more than ``MOST_PARTS``
-    is no question.
+    is not a question.
     """
     if len(query) > MOST_CHARS:
         return [query]

@@ -139,7 +139,7 @@ _started: list[Front] = []
 
 def begin() -> None:
     """Answer the first lines of the standard input, unless somebody types them."""
-    with suppress(OSError):  # there is no standard input
+    with suppress(OSError):  # standard input is closed
         if not os.isatty(0):
             _started.append(Front())
             _started[0].start()

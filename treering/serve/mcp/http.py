@@ -52,7 +52,7 @@ class Endpoint:
                 manager = await anyio.to_thread.run_sync(self._new_manager)
                 await self._tasks.start(_run, manager)
                 self._manager = manager
-        # RFC 9110: white space around a value is no part of it; the parser leaves it there.
+        # RFC 9110: white space around a value is not part of it; the parser leaves it there.
         headers = [(name, value.strip()) for name, value in scope["headers"]]
         await self._manager.handle_request({**scope, "headers": headers}, receive, send)
 

@@ -97,7 +97,7 @@ def _node(memory: Memory, number: str) -> str:
 def _memos(memory: Memory) -> str:
     # The latest first: a conversation is most likely about those.
     lines = [f"{memo.id} {_memo_line(memo)}" for memo in reversed(memory.memos.list())]
-    return _some(lines) or "There is no memo yet."
+    return _some(lines) or "No memo yet."
 
 
 def _memo(memory: Memory, memo_id: str) -> str:

@@ -42,7 +42,7 @@ _BREAKS = ("hardbreak", "softbreak")  # a line end in a note is meant as one
 
 @dataclass(frozen=True, slots=True)
 class MarkdownNode:
-    """An element by its ``tag``, or a piece of text, which has none."""
+    """An element by its ``tag``, or or a piece of text."""
 
     tag: str | None = None
     text: str = ""

@@ -132,7 +132,7 @@ class TreeBranch:
 class TreePart:
     """Some of the ``total`` nodes below one, from ``offset`` on.
 
-    ``unplaced`` texts have no place in the tree yet; the next request places more.
+    ``unplaced`` texts lack a place in the tree; the next request places more.
     """
 
     branches: tuple[TreeBranch, ...]

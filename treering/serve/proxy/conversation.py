@@ -159,7 +159,7 @@ class CompletionRequest:
         return questions[-1] if questions else None
 
     def stored_name(self) -> str | None:
-        """Return a part that names what the model server has stored; None if there is none."""
+        """Return a part that names what the model server has stored; None without one."""
         tools = self.body.get("tools")
         parts = [self.body, *(tools if isinstance(tools, list) else [])]
         fields = (field for part in parts if isinstance(part, Mapping) for field in part.items())
@@ -176,7 +176,7 @@ class CompletionRequest:
         Without memories it is encoded again, too: of a repeated key, only the value that was
         checked is left.
 
-        They are not a message of their own, for which some models' prompts have no place, and not
+        They are not a message of their own, which some models' prompts cannot hold, and not
         further up: the beginning stays the same from turn to turn, as caches need it.
         """
         if not text:

@@ -185,7 +185,7 @@ class Proxy:
         asked = CompletionRequest.parse(protocol, sent)
         if caller_of(request).key is not None:
             if asked is None:  # not checked, so the model server may read more in it
-                return _refusal(400, f"the body is no JSON object with {protocol.messages!r}")
+                return _refusal(400, f"the body is not a JSON object with {protocol.messages!r}")
             if name := asked.stored_name():
                 return _refusal(
                     400,

@@ -46,7 +46,7 @@ def _operation_id(route: APIRoute) -> str:
 
 
 def operation_routes() -> list[APIRoute]:
-    """Return the routes of all operations for which the server has no function of its own."""
+    """Return the routes of all operations without a function of their own."""
     routers: dict[str, APIRouter] = {}
     for operation in OPERATIONS:
         if operation.is_custom:

@@ -72,7 +72,7 @@ class DatabaseVectors:
         drawn: int,
     ) -> None:
         model = snapshot.state.model
-        assert model is not None  # else there is no index
+        assert model is not None  # needed for an index
         self._reader = reader
         self._snapshot = snapshot
         self.model: EmbeddingModel = model

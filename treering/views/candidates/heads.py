@@ -50,7 +50,7 @@ class PieceHeads:
     def from_first_terms(cls, heads: Sequence[TermCodes]) -> Self:
         """The heads for the first term of each piece, by block.
 
-        Erased postings are zero. A piece that begins with one has no key.
+        Erased postings are zero. A piece that begins with one lacks a key.
         """
         counts = np.array([len(of_block) for of_block in heads], dtype=np.int64)
         terms = np.concatenate([np.zeros(0, dtype=np.uint32), *heads])

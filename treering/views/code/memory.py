@@ -205,7 +205,7 @@ class CodeMemory:
         No file is changed and nothing is run.
 
         ``definition`` is one that is known, or ``PATH::NAME`` for a new one. ``root`` is the
-        repository, where several are indexed; with none indexed there is no context. ``budget`` is
+        repository, where several are indexed; with none indexed the context is empty. ``budget`` is
         the tokens of code shown.
 
         ``judge`` decides when more code is needed: by ``names``, which costs nothing, or the

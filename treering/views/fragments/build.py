@@ -369,7 +369,7 @@ class Fragments(View):
         if changed:
             known = view_states(writer)
             for view in self.dependents:
-                if view.name in known:  # else it may have no tables yet
+                if view.name in known:  # else it may lack tables
                     view.erase(writer, list(changed))
             self.erase(writer, list(changed))
             self.store(writer, changed)

@@ -190,7 +190,7 @@ def embedded_rows(
 ) -> EmbeddedRows | None:
     """A model's vectors in a block since the mark ``after``, as floats if ``exact``.
 
-    None if there are none. Raises JournalCorrupt.
+    None without any. Raises JournalCorrupt.
     """
     vectors = vector_blocks.read(reader, block, after)
     if not len(vectors.number):

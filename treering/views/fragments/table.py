@@ -280,7 +280,7 @@ class Table:
         connection = threading.Lock()
 
         def take_in(block: VectorBlock) -> None:
-            assert model is not None  # else there are no blocks
+            assert model is not None  # needed for blocks
             with connection:
                 rows = store.embedded_rows(reader, model, block, last, exact=exact)
             if rows is not None:

@@ -144,7 +144,7 @@ class Choice:
     """The memos that a query is about, with their evidence.
 
     Pinned memos come first, the others in the order of search. ``by`` is ``model`` if the language
-    model chose, and ``search`` if there was no model, it failed, or its reply was not a choice.
+    model chose, and ``search`` without a model, it failed, or its reply was not a choice.
     """
 
     query: str

@@ -156,7 +156,7 @@ class MemoView:
         """The memos that a query is about, with their lines as evidence (MemoChat, table 7).
 
         The language model chooses among numbered options; search narrows them down if there are
-        too many. Search chooses if there is no model, if the model is down, or if its reply is not
+        too many. Search chooses without a model, if the model is down, or if its reply is not
         a choice, such as one that names every option. Pinned memos are always chosen and come
         first; the others follow in the order of search. While the embedder fails, words alone
         count. Summaries and lines that do not hold any more are marked.
@@ -405,7 +405,7 @@ class MemoRows(View):
     def begin_rebuild(self, writer: SpaceWriter) -> None:
         """Mark all memos that a model wrote for rewriting. Each stays until it is replaced.
 
-        Raises LLMNotConfigured if there are such memos and there is no model to rewrite them.
+        Raises LLMNotConfigured if there are such memos without a model to rewrite them.
         """
         if not store.has_written(writer):
             return

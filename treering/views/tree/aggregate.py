@@ -134,8 +134,9 @@ class Aggregator:
     ) -> Aggregate:
         """Merge ``news`` (at least one) into ``current``, a summary of ``entries`` texts.
 
-        The result has at most ``limit`` tokens; None is no limit for a model, and else the median
-        of the paper. A model is asked once for all news that fit the window, then for the next.
+        The result has at most ``limit`` tokens; None means no limit for a model, and else
+        the median of the paper. A model is asked once for all news that fit the window, then
+        for the next.
         Raises LLMError.
         """
         if self.llm is None:

@@ -84,7 +84,7 @@ class Grower:
         return self._grow_batch(1)
 
     def count_unplaced(self) -> int:
-        """How many embedded fragments have no leaf yet."""
+        """How many embedded fragments lack a leaf."""
         with self._space.read() as reader:
             return count_unplaced(reader)
 
@@ -108,7 +108,7 @@ class Grower:
 
     @contextmanager
     def read(self) -> Iterator[tuple[SpaceReader, Tree]]:
-        """The tree and the transaction it agrees with; an empty one if there are no vectors yet."""
+        """The tree and the transaction it agrees with; an empty one without vectors."""
         with self._lock, self._space.read() as reader:
             base = self._snapshot() if reader.model and self._tree is None else None
             yield reader, self._sync(reader, base)
@@ -200,7 +200,7 @@ class Grower:
 
 
 def count_unplaced(reader: SpaceReader) -> int:
-    """How many embedded fragments of a space have no leaf yet."""
+    """How many embedded fragments of a space lack a leaf."""
     model = reader.model
     if model is None:
         return 0

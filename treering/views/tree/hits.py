@@ -105,7 +105,7 @@ def _show_rows(
 ) -> dict[int, list[Candidate]]:
     """The candidates for every row of ``speaks_for``, which maps a row to the text with its place.
 
-    A text gives its own place, and a round has several. A summary has no place in a source, and
+    A text gives its own place, and a round has several. A summary lacks a place in a source, and
     takes that of a text below.
     """
     searcher, reader, _, wide, ranking, meeting, _ = ranked

@@ -180,7 +180,7 @@ def detach(writer: Writer, gone: Iterable[int]) -> tuple[list[int], list[int]]:
     """Take fragments off their leaves.
 
     Returns the leaves that no fragment stands on now, and the fragments that were parts of the same
-    rounds: without the others these are no round, and stand on no leaf either.
+    rounds: without the others these are not a round, and get no leaf.
     """
     places = places_of(writer, gone)
     _take_off(writer, places)

@@ -143,7 +143,7 @@ def tree_settings(reader: SpaceReader) -> Settings:
 
 
 def load_tree_settings(settings: Mapping[str, Any]) -> Settings:
-    """The settings of a space for its tree; the defaults if it has none. Raises InputError."""
+    """The settings of a space for its tree; the defaults if it is not set. Raises InputError."""
     stored = settings.get(KEY, {})
     try:
         return Settings(**stored)

@@ -408,5 +408,5 @@ class Tree:
 
     def _check_node(self, node: int) -> int:
         if node not in self:
-            raise UnknownNode(f"there is no node {node} in the tree of {len(self)} nodes")
+            raise UnknownNode(f"no node {node} in the tree of {len(self)} nodes")
         return node

@@ -27,7 +27,7 @@ ALL: Final = 1 << 62
 """A limit that no queue of work reaches."""
 
 UNPLACED: Final = "tree:unplaced"
-"""Fragments that have no leaf yet. They are counted, not queued: see ``TreeState.mark``."""
+"""Fragments that lack a leaf. They are counted, not queued: see ``TreeState.mark``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Summary:
 
 
 def state(reader: Reader) -> TreeState | None:
-    """The state of a space's tree, or None if it has none yet."""
+    """The state of a space's tree, or None if it is not begun."""
     row = reader.row(
         "SELECT model, mark, bound, revision FROM tree WHERE space = ?", (reader.space,)
     )

@@ -121,7 +121,7 @@ class TreeView:
         """One node. Raises UnknownName."""
         nodes = self._show(lambda tree: [number] if number in tree and number != ROOT else [])
         if not nodes:
-            raise UnknownNode(f"there is no node {number} in the tree")
+            raise UnknownNode(f"no node {number} in the tree")
         return nodes[0]
 
     def path(self, number: int) -> list[TreeNode]:
@@ -204,7 +204,7 @@ class TreeView:
                 progress(max(waiting - self._grower.count_unplaced(), 0), waiting)
 
     def _count_unplaced(self) -> int:
-        """How many embedded texts have no leaf yet and get one when the tree is used."""
+        """How many embedded texts lack a leaf and get one when the tree is used."""
         return 0 if self.settings().settle == "each" else self._grower.count_unplaced()
 
     def _examples(self, numbers: Sequence[int]) -> dict[int, str]:
@@ -273,7 +273,7 @@ class TreeView:
     def _queue_upgrade(self, aggregator: Aggregator) -> None:
         if aggregator.llm is None:
             raise LLMNotConfigured(
-                "there is no language model to rewrite extractive summaries with; configure one",
+                "rewriting extractive summaries needs a language model; configure one",
                 hint=Hint.SETTLE_ONLY,
             )
         with self._grower.write() as (writer, _):
@@ -302,7 +302,7 @@ class TreeView:
     def _rank(
         self, queries: Sequence[str], condition: Filter, mode: Mode, plan: Plan
     ) -> Iterator[NodeRanking | None]:
-        """Texts and summaries ranked, and the rows that meet a filter; None if there is no tree."""
+        """Texts and summaries ranked, and the rows that meet a filter; None without a tree."""
         check_queries(queries)
         vectors = self._searcher.embedded(queries, mode)
         with self._grower.read() as (reader, tree):

@@ -182,7 +182,7 @@ class Comparison:
         )
 
     def _error_dropped(self) -> tuple[Parts, Parts]:
-        """An error, raised or caught, that is no longer, on no condition, nor another instead."""
+        """An error, raised or caught, that is gone, without a condition or a replacement."""
         # A commit that created a definition may have had an error in it for no reason.
         if self._earlier.before is None and self._earlier.origin == "commit":
             return _NOTHING, _NOTHING

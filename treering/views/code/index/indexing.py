@@ -84,7 +84,7 @@ class FileChange:
         )
 
     def without(self, paths: AbstractSet[str], reason: str) -> FileChange:
-        """The change without files that turned out to be none that can be indexed."""
+        """The change without files that cannot be indexed."""
         return replace(
             self,
             files={path: file for path, file in self.files.items() if path not in paths},

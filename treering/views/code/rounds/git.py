@@ -283,7 +283,7 @@ def _is_of_its_folder(root: Path, folder: Path) -> bool:
 def _is_within(root: Path, file: Path) -> bool:
     """Whether it is a plain file below a folder; its path may come from a diff or an import.
 
-    The memory itself, which must not be read, is none.
+    The memory itself, which must not be read, is not one.
     """
     inside = file.is_file() and file.resolve().is_relative_to(root.resolve())
     return inside and not files.is_memory(file)

@@ -280,7 +280,7 @@ def states(recorded: Iterable[RecordedBlock]) -> Iterator[SessionBlock]:
 def find_key(definition: str, keys_known: Iterable[str]) -> str:
     """The key meant by ``PATH::NAME``, a qualified name, or its last part.
 
-    Raises UnknownName when there is none, or more than one.
+    Raises UnknownName unless exactly one matches.
     """
     keys = sorted(set(keys_known))
     matches = list(_matches(definition, keys))
