@@ -60,7 +60,8 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
     }
     assert there - {one.method.__qualname__ for one in OPERATIONS} == {
         *("Memory.close", "Memory.entries", "Memory.chat_stream", "Memory.settle"),
-        *("Memory.export", "Memory.import_", "Memory.fit", "Memory.reembed", "Memory.check"),
+        *("Memory.export", "Memory.import_", "Memory.fit", "Memory.suggest_relations"),
+        *("Memory.reembed", "Memory.check"),
         *("MemoView.recent", "MemoView.settle"),
         *("TreeView.settings", "TreeView.settle"),
         *("MemoView.lines", "MemoView.pinned", "MemoView.written", "FactView.current"),
