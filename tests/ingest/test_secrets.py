@@ -318,3 +318,21 @@ def test_past_conversations_are_masked_unless_told_otherwise(
     plain = open_memory(tmp_path / "plain.db")
     assert plain.import_(path, mask=False).masked == 0
     assert token in next(iter(plain.entries())).text
+
+
+def test_metadata_and_calls_of_tools_are_masked_too(memory: Memory, path: Path) -> None:
+    token = TOKENS["GitHub Token"]
+    call = {"function": {"name": "login", "arguments": f'{{"token": "{token}"}}'}}
+    message = {
+        "role": "assistant",
+        "content": "I log in.",
+        "tool_calls": [call],
+        "metadata": {"password": "correct7horse", "notes": ["<private>hush</private>", "sunny"]},
+    }
+    receipt = memory.add([message], mask=True)
+    [entry] = memory.entries()
+    assert (receipt.masked, receipt.private) == (2, 1)
+    assert entry.metadata["notes"] == ["", "sunny"]
+    assert '"name": "login"' in json.dumps(entry.metadata["tool_calls"])
+    stored = path.read_bytes() + "".join(memory.export()).encode()
+    assert not any(word.encode() in stored for word in (token, "correct7horse", "hush"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -176,10 +176,25 @@ def _metadata_of(message: Mapping[str, Any], envelope: Envelope, what: str) -> s
     given = message.get("metadata") or {}
     if not isinstance(given, Mapping):
         raise InputError(f"{what}: metadata is a {type(given).__name__}; give a mapping")
-    if message.keys() <= _ENVELOPE and not envelope.metadata:
+    if message.keys() <= _ENVELOPE and not envelope.metadata and not given:
         return _metadata_json(given)
     extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
-    return _metadata_json({**envelope.metadata, **extra, **given})
+    own = {**extra, **given}
+    if envelope.cleaner:  # a call of a tool may quote a password
+        own = _clean_values(own, envelope.clean)
+    return _metadata_json({**envelope.metadata, **own})
+
+
+def _clean_values(value: Any, clean: Callable[[str], str], key: str = "") -> Any:
+    """Clean the texts of metadata, each behind its key: some secrets are known by their name."""
+    if isinstance(value, str):
+        name = f"{key}: " if key else ""
+        return clean(f"{name}{value}").removeprefix(name)
+    if isinstance(value, Mapping):
+        return {each: _clean_values(part, clean, str(each)) for each, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean_values(part, clean, key) for part in value]
+    return value
 
 
 def _checked_name(name: object, what: str) -> str | None:
