@@ -84,8 +84,8 @@ def drop_waiting_messages(space: Space, ids: Collection[str]) -> None:
     with forks.importing():
         from treering.hooks import inbox
     if any(inbox.waiting_jobs(str(file))):
-        from treering.hooks.jobs import drop_waiting
-
+        with forks.importing():
+            from treering.hooks.jobs import drop_waiting
         drop_waiting(str(file), space.name, ids)
 
 

@@ -174,7 +174,7 @@ def _append(
     done = writing.append(writer, writer.id, place, new, queue)
     ids = done.ids
     if plan.appends and ids:
-        sources.set_source_digest(writer, writer.id, source, None)
+        sources.leave_file(writer, writer.id, place)
     same.update(_same_text(writer, place, new, ids))
     forgotten = len(drafts) - len(wanted)
     return done, Receipt(

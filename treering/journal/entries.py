@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from treering.errors import EntryCorrupt, InputError, UnknownEntry
 from treering.journal import damage, sources, stored
 from treering.journal.contract import Reader
+from treering.journal.fields import parse_time
 from treering.journal.filters import compile_filter
 from treering.journal.stored import micros as micros
 from treering.journal.stored import moment as moment
 from treering.journal.stored import read
-from treering.records import Entry, Filter
+from treering.records import Entry, Filter, When
 from treering.text import check_text
 
 OWN_SOURCES = "treering:"
@@ -397,3 +398,8 @@ def _values(reader: Reader, space: int, column: str, limit: int) -> tuple[str, .
         (space, limit),
     )
     return tuple(str(row[0]) for row in rows)
+
+
+def micros_of(as_of: When) -> int | None:
+    """Return ``micros`` of a time that a caller gives; None for None. Raise InputError."""
+    return None if as_of is None else micros(parse_time(as_of, "as_of"))

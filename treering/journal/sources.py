@@ -133,10 +133,11 @@ def source_names(reader: Reader, space: int) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
-def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
-    """Note the digest of the file that a source holds; None if it holds anything else."""
+def leave_file(writer: Writer, space: int, source: int) -> None:
+    """Note that a source no longer equals a file."""
     writer.execute(
-        "UPDATE source SET digest = ? WHERE space = ? AND hash = ?", (digest, *key(space, name))
+        "UPDATE source SET digest = NULL WHERE space = ? AND id = ? AND digest IS NOT NULL",
+        (space, source),
     )
 
 

@@ -50,6 +50,9 @@ def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries)
     plan = among_people(snapshot, plan) or plan
     cut = pieces_a_message(snapshot, relations, plan)
     ranking = Ranking(snapshot, relations, beside_messages(plan, cut), queries, cut)
+    model = snapshot.state.model
+    if model is not None and model.name == BUNDLED:  # another may have learned any language
+        ranking.readable = np.array([is_english(text) for text in queries.texts])
     signals = signals_by_stage(ranking)
 
     asked = contributions(signals[Stage.QUESTION], ranking)
@@ -66,11 +69,8 @@ def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries)
 
 def _score(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> None:
     """Score all fragments by words, meaning and surroundings, and by signals of the questions."""
-    snapshot, queries, model = ranking.snapshot, ranking.queries, ranking.snapshot.state.model
-    readable = None
-    if model is not None and model.name == BUNDLED:  # another may have learned any language
-        readable = np.array([is_english(text) for text in queries.texts])
-    own = fuse(snapshot, ranking.bm25, ranking.cosines, readable)
+    snapshot, queries = ranking.snapshot, ranking.queries
+    own = fuse(snapshot, ranking.bm25, ranking.cosines, ranking.readable)
     ranking.scores = own_total(own, (len(snapshot), len(queries.terms)))
     ranking.terms = dict(own)
     ranking.add(contributions(signals, ranking))

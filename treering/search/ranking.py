@@ -10,13 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.parallel import for_each_piece
 from treering.records import KINDS, Mode, Why
-from treering.search.confidence import BUNDLED, TOP, Standings, confidences
+from treering.search.confidence import TOP, Standings, confidences
 from treering.search.exact_rescore import Refinement
-from treering.search.languages import is_english
 from treering.search.relations.plan import Plan, Relations, alpha_of
 from treering.search.snapshot import Cosines, Mask, Snapshot
 from treering.search.terms import Terms
@@ -173,6 +173,8 @@ class Ranking:
     plan: Plan
     queries: Queries
     cut: float
+    readable: NDArray[np.bool_] | None = None
+    """Which queries the bundled model can read; None for another model."""
     bm25: Floats | None = None
     cosines: Cosines | None = None
     scores: Floats = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
@@ -219,9 +221,7 @@ class Ranking:
             coverage = self.snapshot.lexical.coverage(self.queries.terms[query], rows)
             for values, share in zip(features, coverage.tolist(), strict=True):
                 values["coverage"] = share
-        model = self.snapshot.state.model
-        is_bundled = model is not None and model.name == BUNDLED
-        if self.cosines is not None and is_bundled and is_english(self.queries.texts[query]):
+        if self.cosines is not None and self.readable is not None and self.readable[query]:
             for values, row in zip(features, rows.tolist(), strict=True):
                 if self.snapshot.embedded[row]:
                     values["cosine"] = float(self.cosines.values[row, query])

@@ -40,7 +40,7 @@ from treering.search.ranking import Queries, Ranking
 from treering.search.relations.plan import Plan, Relations, among_people, has_weights_of_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
 from treering.search.snapshot import FragmentSource, Snapshot
-from treering.search.terms import query_terms
+from treering.search.terms import Terms, query_terms
 from treering.text import check_text
 
 log = logging.getLogger("treering")
@@ -68,6 +68,11 @@ class Search:
     plan: Plan
     chat_unit: ChatUnit
     vectors: Floats | None = None
+    terms: Sequence[Terms] = ()
+
+    def __post_init__(self) -> None:
+        if not self.terms:  # split once: ``replace`` passes them on
+            object.__setattr__(self, "terms", [query_terms(query) for query in self.queries])
 
     def batches(self, fragments: int) -> Iterator[Search]:
         """Yield searches of so few queries that their scores fit in main memory."""
@@ -75,7 +80,7 @@ class Search:
         for start in range(0, len(self.queries), size):
             part = slice(start, start + size)
             vectors = None if self.vectors is None else self.vectors[part]
-            yield replace(self, queries=self.queries[part], vectors=vectors)
+            yield replace(self, queries=self.queries[part], vectors=vectors, terms=self.terms[part])
 
 
 class Searcher:
@@ -231,13 +236,12 @@ class Searcher:
             self._knows_names = True
             if (snapshot := self.snapshot()) is not None:
                 self._names = _names_among_people(snapshot, search.plan, None)
-        split = [query_terms(query) for query in search.queries]
         while True:
             texts = self._without_names(search)
             vectors = self.embedded(texts, search.mode)
             # Rounds are made of all fragments.
             whole = search.chat_unit == "rounds"
-            with self._corpus.reading() if whole else self._corpus.searching(split) as read:
+            with self._corpus.reading() if whole else self._corpus.searching(search.terms) as read:
                 reader, snapshot = read
                 if snapshot is None or not len(snapshot):
                     yield reader, None
@@ -336,9 +340,8 @@ class Searcher:
         self, reader: SpaceReader, snapshot: Snapshot, search: Search, allowed: RowFilter
     ) -> RankedRows:
         self.ensure_same(snapshot, search.vectors)
-        of_query, now = [query_terms(query) for query in search.queries], search.condition.as_of
-        rows = RowReader(reader, self._corpus, allowed)
-        asked = Queries(search.queries, of_query, search.vectors, search.mode, now, rows)
+        rows, now = RowReader(reader, self._corpus, allowed), search.condition.as_of
+        asked = Queries(search.queries, search.terms, search.vectors, search.mode, now, rows)
         if search.chat_unit == "rounds" and "chat" in snapshot.kinds:
             return self._rounds.rank(reader, snapshot, search.plan, replace(asked, rows=None))
         return rank(snapshot, self._relations, search.plan, asked)

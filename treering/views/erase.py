@@ -200,8 +200,8 @@ class Eraser:
 
     def is_scrub_due(self, reader: SpaceReader) -> bool:
         """Whether bytes of erased entries, or of a removed space, may be in the file."""
-        return bool(
-            storage.removed_spaces(reader) or work.targets(reader, reader.id, storage.SCRUB, 1)
+        return bool(storage.removed_spaces(reader)) or work.is_queued(
+            reader, reader.id, [storage.SCRUB]
         )
 
     def _views_with_rows(self, states: Mapping[str, ViewState]) -> list[View]:

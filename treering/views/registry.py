@@ -439,8 +439,7 @@ class Views:
 
     def _beside_code(self, question: str, k: int) -> list[Hit]:
         """Hits in conversations and recorded rounds for a question about code."""
-        self.catch_up()
-        chosen = self.planner.plan(("context", "code"), None)
+        chosen, _ = self.catch_up_and_plan(("context", "code"), None)
         return self.searcher.search([question], k, Filter(), "hybrid", chosen)[0]
 
 

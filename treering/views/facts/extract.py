@@ -22,7 +22,7 @@ from treering.journal.space import Space, SpaceReader
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
-from treering.records import Entry, Progress, Spent
+from treering.records import Entry, Progress
 from treering.search.languages import find_words
 from treering.search.periods import names_date
 from treering.views.facts import store
@@ -156,10 +156,9 @@ class FactExtractor:
         with self._space.write() as writer:
             if not writer.is_there:
                 return
-            usage = sum((reply.usage for reply in replies), Usage())
-            spent = usage.calls, usage.prompt_tokens, usage.completion_tokens
             if replies:
-                ledger.spend(writer, Spent("fact", replies[-1].model, *spent))
+                usage = sum((reply.usage for reply in replies), Usage())
+                ledger.spend(writer, usage.spent("fact", replies[-1].model))
             current = entries.by_seq(writer, list(batch))
             unchanged = [seq for seq, entry in batch.items() if current.get(seq) == entry]
             if failure is not None:

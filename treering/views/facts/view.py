@@ -11,7 +11,6 @@ from typing import ClassVar
 from treering.journal import entries, supersession, work
 from treering.journal.contract import Value
 from treering.journal.erasure import Trace
-from treering.journal.fields import parse_time
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Newer, Progress, When
 from treering.search.marks import UNMARKED, Mark, Quote
@@ -90,7 +89,7 @@ class FactView:
         return self._facts_about(subject, attribute_key(attribute), as_of)
 
     def _facts_about(self, subject: str | None, attribute: str | None, as_of: When) -> list[Fact]:
-        at = _micros(as_of)
+        at = entries.micros_of(as_of)
         params: list[Value] = [] if at is None else [at]
         condition = " AND said <= ?" if params else ""
         self._catch_up()
@@ -112,7 +111,7 @@ class FactView:
         """Return the superseded statements, each with the newer one, in the order of those."""
         self._catch_up()
         with self._space.read() as reader:
-            found = store.replacements(reader, _micros(as_of))
+            found = store.replacements(reader, entries.micros_of(as_of))
             entry_of = entries.there(reader, [one.entry for one in found])
         found.sort(key=lambda one: one.said)
         older = [entry_of[one.entry] for one in found]
@@ -154,10 +153,6 @@ def _rename(subject: str, old: str, new: str) -> str:
     """A subject that is called by its new name, or after it: "user's sister"."""
     is_theirs = f"{subject}'s ".startswith(f"{old}'s ")
     return new + subject.removeprefix(old) if is_theirs else subject
-
-
-def _micros(as_of: When) -> int | None:
-    return None if as_of is None else entries.micros(parse_time(as_of, "as_of"))
 
 
 FORMS_VERSION = 13

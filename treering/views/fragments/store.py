@@ -318,7 +318,7 @@ def has_unembedded(reader: SpaceReader) -> bool:
     if not reader.state.models:
         row = reader.row("SELECT 1 FROM fragment WHERE space = ? LIMIT 1", (reader.id,))
         return row is not None
-    return any(work.targets(reader, reader.id, model.work, 1) for model in reader.state.models)
+    return work.is_queued(reader, reader.id, [model.work for model in reader.state.models])
 
 
 def count_unfinished(reader: SpaceReader) -> int:

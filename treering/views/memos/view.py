@@ -15,7 +15,7 @@ from treering.embed.checked import checked
 from treering.errors import InputError, LLMError, LLMNotConfigured
 from treering.journal import entries, ledger, work
 from treering.journal.erasure import Trace
-from treering.journal.fields import parse_bound, parse_time
+from treering.journal.fields import parse_bound
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.contract import memo_model
 from treering.llm.tokens import estimate_tokens
@@ -87,7 +87,7 @@ class MemoView:
         begin = None if since is None else parse_bound(since, "since")
         end = None if until is None else parse_bound(until, "until")
         with self._read() as reader:
-            stored = store.current(reader, _micros(as_of)) if reader.is_there else []
+            stored = store.current(reader, entries.micros_of(as_of)) if reader.is_there else []
         memos = [
             memo
             for memo in _memos_from(stored, source)
@@ -100,7 +100,7 @@ class MemoView:
     def get(self, memo_id: str, *, as_of: When = None) -> Memo:
         """One memo as it is, or was at a time. Raises UnknownName."""
         with self._read() as reader:
-            return store.find(reader, memo_id, _micros(as_of)).memo
+            return store.find(reader, memo_id, entries.micros_of(as_of)).memo
 
     def history(self, memo_id: str) -> Memos:
         """Every version of a memo, oldest first, including its deletion. Raises UnknownName."""
@@ -467,7 +467,3 @@ def _only(memo: Memo, lines: Sequence[str]) -> tuple[Span, ...]:
 def _clock(time: datetime, bound: datetime) -> datetime:
     """A line's time as a bound is compared with it: without its zone if the bound is a date."""
     return time if bound.tzinfo else time.replace(tzinfo=None)
-
-
-def _micros(as_of: When) -> int | None:
-    return None if as_of is None else entries.micros(parse_time(as_of, "as_of"))
