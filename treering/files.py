@@ -71,6 +71,14 @@ def refuse_memory(path: Path) -> None:
         raise InputError(f"{path} is {REASON}; give another file")
 
 
+def exists(path: str | Path) -> bool:
+    """Return whether there is a file or folder of that name; False for an impossible name."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long for a name, or with a NUL in it
+        return False
+
+
 @contextmanager
 def looking_at(path: Path) -> Iterator[None]:
     """Turn an OSError of a path into InputError."""

@@ -26,7 +26,6 @@ LEVELS: tuple[Level, ...] = ("texts", "summaries", "all")
 Mode = Literal["hybrid", "lexical", "dense"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")
 ChatUnit = Literal["messages", "rounds"]
-CHAT_UNITS: tuple[ChatUnit, ...] = ("messages", "rounds")
 Order = Literal["reading", "score"]
 BRIEF_TOKENS = 600
 """Half a page: what a conversation can afford without having asked for it."""

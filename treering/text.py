@@ -48,6 +48,19 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def encodable(text: str) -> str:
+    """A text with U+FFFD for each NUL and ``?`` for each lone surrogate.
+
+    Ids and digests are made of the result, so it never changes.
+    """
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+
+
+def first_line(text: str) -> str:
+    """Return the first line that is not blank, or an empty text."""
+    return next((line for line in text.splitlines() if line.strip()), "")
+
+
 def digest_number(text: str, bits: int = 64, *, signed: bool = True) -> int:
     """Return a number for a text. Indexes hold it, because they may keep the words of a row that
     was erased.

@@ -133,7 +133,7 @@ def test_forget_refuses_what_matches_nothing_or_everything(
     assert len(records(treering("list", "--json"))) == 1
 
 
-def test_fit_reports_what_it_gained(treering: Treering, tmp_path: Path) -> None:
+def test_fit_reports_what_it_gained(treering: Treering) -> None:
     too_little = treering("fit")
     assert (too_little.exit_code, "add" in too_little.stderr) == (2, True)
     words = [f"word{number}" for number in range(1000)]
@@ -142,7 +142,8 @@ def test_fit_reports_what_it_gained(treering: Treering, tmp_path: Path) -> None:
     treering("add", stdin="".join(lines))
     report = record(treering("fit", "--json"))
     assert report["kind"] == "chat"
-    assert report["gain"] > 0 or not report["kept"]
+    assert report["gain"] == pytest.approx(report["fitted"] - report["default"])
+    assert isinstance(report["kept"], bool)
     assert "pseudo-queries" in treering("fit").stdout
 
 
@@ -390,6 +391,15 @@ def test_doctor_asks_the_language_model_only_if_one_is_configured(
     assert "scripted answers" in treering("doctor", "--llm", f"scripted#{script}").stdout
     down = treering("doctor", "--llm", "down")
     assert (down.exit_code, "nobody answers" in down.stdout) == (FOUND, True)
+
+
+def test_a_model_that_is_not_there_is_no_fault_of_the_memory(
+    treering: Treering, identity: str
+) -> None:
+    result = treering("doctor", "--llm", "none.gguf", "--json")
+    assert result.exit_code == FOUND
+    checks = {check["check"]: check["state"] for check in record(result)["checks"]}
+    assert (checks["space"], checks["llm"]) == ("ok", "fail")
 
 
 def test_a_file_of_another_program_is_left_alone(treering: Treering, tmp_path: Path) -> None:

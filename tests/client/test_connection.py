@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import httpx2
 import pytest
@@ -13,7 +13,6 @@ from treering.records import Receipt
 from treering.serve import problems
 
 RECEIPT = b'{"ids": ["a"]}'
-Respond = Callable[[httpx2.Request], httpx2.Response]
 
 
 class Server:

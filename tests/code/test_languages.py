@@ -9,8 +9,6 @@ from treering.views.code.parse.parser import syntax_root
 from treering.views.code.parse.parts import read_definition
 from treering.views.code.parse.syntax import Capture, Syntax
 
-IN_CLASS = "class A { %s }"
-GO = "package a\n\n%s"
 SOURCES: dict[str, str] = {
     "python": (
         "import os\n@cached\ndef f(a, *rest, b=2):\n    'Doc.'\n    # why\n    if a < 0:\n"

@@ -36,7 +36,7 @@ def test_more_text_is_never_fewer_tokens(text: str, more: str) -> None:
 
 def test_a_long_line_of_one_character_is_counted_in_linear_time() -> None:
     for character in " \xa0a[\n":
-        assert estimate_tokens(character * 1_000_000) >= 0
+        assert estimate_tokens(character * 1_000_000) <= 300_000
 
 
 def test_replies_come_in_order_and_requests_are_kept() -> None:

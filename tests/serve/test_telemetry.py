@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from starlette.testclient import TestClient
 
-from tests.embedders import HashingEmbedder
+from tests.embedders import HashingEmbedder, down
 from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.serve import spaces as spaces_module
 from treering.serve import traces
@@ -46,12 +46,16 @@ def test_requests_are_counted_by_route_and_status(client: TestClient) -> None:
     assert found["process_resident_memory_bytes"] > 0
 
 
-def test_metrics_have_the_figures_of_the_memory(client: TestClient) -> None:
+def test_metrics_have_the_figures_of_the_memory(serve: Serve) -> None:
+    embedder = HashingEmbedder()
+    client = serve(embedder=embedder)
     client.post("/v1/entries", json={"text": "Ana keeps bees."})
+    embedder.tamper = down
+    client.post("/v1/entries", json={"text": "Ben moved to Porto."})
     found = samples(client)
-    assert (found["treering_entries"], found["treering_spaces"]) == (1, 1)
+    assert (found["treering_entries"], found["treering_spaces"]) == (2, 1)
     assert found["treering_bytes"] > 10_000
-    assert found["treering_pending"] >= 0
+    assert found["treering_pending"] == 1
     assert abs(found["treering_last_added_seconds"] - time.time()) < 3_600
 
 

@@ -21,6 +21,7 @@ from treering.bulk.remote import FILE, RemoteFiles, is_uri, local_path
 from treering.bulk.worker import ReadAhead, WorkDone, WorkerPool, portable
 from treering.embed.contract import Embedder
 from treering.errors import InputError, MissingExtra
+from treering.files import exists
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake
 from treering.ingest.transcripts.importing import is_export
@@ -206,17 +207,10 @@ def _checked_places(places: Sequence[str | Path]) -> list[Path | RemoteFiles]:
             continue
         path = place if isinstance(place, Path) else local_path(place) or Path(place)
         # An empty path would be the current folder.
-        if str(place) in ("", FILE) or not _exists(path):
+        if str(place) in ("", FILE) or not exists(path):
             raise InputError(f"there is no file or folder {str(place)!r}")
         given.append(path)
     return given
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name that is too long for any file
-        return False
 
 
 def _pool(

@@ -18,12 +18,13 @@ from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.records import Mode
+from treering.text import first_line
 from treering.views.code.guard.check import check as compare
 from treering.views.code.guard.report import Reversal
 from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.memory import CodeMemory
 from treering.views.code.parse.statements import CodeStatement
-from treering.views.code.rounds.rounds import story_of
+from treering.views.code.rounds.rounds import NOTHING_CHANGED, story_of
 from treering.views.code.rounds.session import SessionBlock
 
 if TYPE_CHECKING:
@@ -148,10 +149,7 @@ def record(
     with run.memory(create=True) as memory:
         blocks = memory.code.record(instruction, root=root, note=note_, outcome=outcome)
     if not blocks:
-        raise InputError(
-            "nothing was recorded: no definition has changed since the last commit or recorded "
-            "round; record a change before it is committed"
-        )
+        raise InputError(NOTHING_CHANGED)
     for block in blocks:
         run.out.emit(_plain(block), f"{block.id} {block.key}")
 
@@ -364,7 +362,7 @@ def _story(block: SessionBlock) -> Iterator[Part]:
     yield f"{when} {origin} {block.id[:SHORT]} {block.key}\n", "bold"
     yield "".join(f"  {line}\n" for line in asked.splitlines() if line.strip())
     if block.commit and not is_commit:
-        yield f"  commit {block.commit[:SHORT]}: {_first_line(block.message)}\n"
+        yield f"  commit {block.commit[:SHORT]}: {first_line(block.message)}\n"
     if block.note or block.outcome:
         yield f"  {block.outcome or 'note'}: {block.note}\n"
     for sign, some in (("-", block.change.deleted), ("+", block.change.added)):
@@ -379,14 +377,10 @@ def _sources(some: Iterable[CodeStatement]) -> list[str]:
     ]
 
 
-def _first_line(text: str) -> str:
-    return next((line for line in text.splitlines() if line.strip()), "")
-
-
 def _undone(undone: Reversal) -> Iterator[Part]:
     when = f", {undone.at:%Y-%m-%d}" if undone.at else ""
     yield f"{undone.path}:{undone.line} {undone.definition}\n", "bold"
-    asked = _first_line(undone.instruction)
+    asked = first_line(undone.instruction)
     yield f"  undoes: {asked} ({undone.origin} {undone.name[:SHORT]}{when})\n"
     for what in undone.lost:
         yield f"  lost: {what}\n"

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Literal
 
@@ -77,10 +77,7 @@ def doctor(run: Run, secrets: bool = False, reindex: bool = False) -> None:
             findings.append(finding)
     sound = all(finding.state != "fail" for finding in findings)
     if run.out.as_json:
-        checked = [
-            {"check": one.check, "state": one.state, "detail": one.detail} for one in findings
-        ]
-        run.out.emit({"ok": sound, "checks": checked})
+        run.out.emit({"ok": sound, "checks": [asdict(one) for one in findings]})
     if not sound:
         note("something is broken; see the lines marked fail")
         raise typer.Exit(FOUND)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treering.cli import stdin
-from treering.cli.filters import EntryOptions, Filters, exists
+from treering.cli.filters import EntryOptions, Filters
 from treering.cli.moments import FORMS_TO_COME
 from treering.cli.options import MomentToCome, Text, command, opt
 from treering.cli.output import (
@@ -32,6 +32,7 @@ from treering.cli.output import (
 )
 from treering.cli.run import Run
 from treering.errors import InputError, JournalCorrupt, TreeringError, UnknownEntry, UnknownName
+from treering.files import exists
 from treering.hints import Hint
 from treering.ingest.secrets import Cleaner
 from treering.records import Entry, Receipt
@@ -83,6 +84,8 @@ def add(
     (and "name", "at", "session", "metadata" if you like). Adding the same again changes nothing;
     a file that has changed replaces its earlier entries.
     """
+    from treering.ingest.drafts import Envelope  # it imports numerics, which help needs not
+
     if sync and text:
         raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
     if not content and not stdin.is_piped():
@@ -90,6 +93,7 @@ def add(
     arguments = content or [stdin.STDIN]
     contents = [_content(run, argument, as_text=text, sync=sync) for argument in arguments]
     described = about.arguments() | {"expires": expires}
+    Envelope.check(**described)  # it raises before a file is made
     receipts: list[Receipt] = []
     with (
         run.memory(create=True) as memory,

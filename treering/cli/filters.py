@@ -14,6 +14,7 @@ from treering.cli.moments import FORMS
 from treering.cli.options import Moment, opt, option_group
 from treering.cli.output import long_path
 from treering.errors import InputError
+from treering.files import exists
 from treering.records import JSON, Kind
 from treering.text import nearest_told
 
@@ -202,14 +203,6 @@ def _part_source(memory: Memory, source: str) -> str | None:
     # Parts of a folder's documents are called after the folder; only the file has this path.
     sources = (entry.source for entry in memory.entries(source=path))
     return next((name for name in sources if name.endswith(f"{sign}{place}")), None)
-
-
-def exists(path: str | Path) -> bool:
-    """Return whether there is a file or folder of that name; False for an impossible name."""
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # too long for a name, or with a NUL in it
-        return False
 
 
 # ---------------------------------------------------------------------- KEY=VALUE

@@ -22,6 +22,7 @@ from treering.cli import stdin
 from treering.cli.moments import FORMS, FORMS_TO_COME, moment
 from treering.cli.run import Globals, Run
 from treering.parameters import parameter_help
+from treering.views.choices import settings_by_name
 
 Help = Mapping[str, Any]
 """The help of parameters by name: a text, or a result of ``opt``."""
@@ -123,6 +124,23 @@ def options_of(method: Callable[..., Any], *names: str) -> Any:
     parameters = signature(method).parameters
     options = [(name, hints[name], field(default=parameters[name].default)) for name in names]
     return option_group(make_dataclass(method.__name__, options, frozen=True))
+
+
+def settings_group(table: type) -> Any:
+    """Return a group with an option for each setting of a table, by default None."""
+    names = settings_by_name(table)
+    options = [(name, kind | None, field(default=None)) for name, (kind, _) in names.items()]
+    texts = {
+        name: opt(
+            setting.help,
+            *(("--k", "-k") if name == "k" else ()),
+            metavar=setting.metavar,
+            min=setting.least,
+            max=setting.most,
+        )
+        for name, (_, setting) in names.items()
+    }
+    return option_group(make_dataclass(table.__name__, options, frozen=True), **texts)
 
 
 def command(

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from treering.cli.options import Text, command, group, opt
+from treering.cli.options import Text, command, group, opt, settings_group
 from treering.cli.output import Part, note, plural, printable, to_json
 from treering.cli.run import Run
-from treering.cli.upkeep import settings_group
 from treering.views.choices import TreeMethod
 from treering.views.tree.node import TreeNode, TreeStats
 from treering.views.tree.settings import TreeChoices

@@ -6,42 +6,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, field, make_dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from treering.cli import stdin
 from treering.cli.entries import STILL_READ
-from treering.cli.options import command, opt, option_group
+from treering.cli.options import command, opt, settings_group
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.records import Stats
-from treering.views.choices import Choices, settings_by_name
+from treering.views.choices import Choices
 
 if TYPE_CHECKING:
     from treering.search.relations.registry import FitReport, Suggestion
 
 commands = typer.Typer()
 app = typer.Typer(add_completion=False, no_args_is_help=True)
-
-
-def settings_group(table: type) -> Any:
-    """Return a group with an option for each setting of a table, by default None."""
-    names = settings_by_name(table)
-    options = [(name, kind | None, field(default=None)) for name, (kind, _) in names.items()]
-    texts = {
-        name: opt(
-            setting.help,
-            *(("--k", "-k") if name == "k" else ()),
-            metavar=setting.metavar,
-            min=setting.least,
-            max=setting.most,
-        )
-        for name, (_, setting) in names.items()
-    }
-    return option_group(make_dataclass(table.__name__, options, frozen=True), **texts)
-
 
 if TYPE_CHECKING:
     Chosen = Any

@@ -430,11 +430,7 @@ def warn_of_path(content: object) -> None:
         return
     if not any(map(str.isalnum, content)):  # "." is rather the end of a sentence than a folder
         return
-    try:
-        there = "\n" not in content and Path(content).exists()
-    except (OSError, ValueError):  # a text that cannot be a name
-        return
-    if there:
+    if "\n" not in content and user_files.exists(content):
         warnings.warn(
             f"{content!r} is remembered as a text; to take in the file or folder of that name, "
             "give Path(...)",

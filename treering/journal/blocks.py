@@ -48,7 +48,6 @@ block is not sorted; ``kind``, a place in ``KINDS``; ``zone``, the minutes that 
 is ahead of UTC. An empty or erased slot is all zeros."""
 
 POSTING: Final = np.dtype([("term", "<u4"), ("slot", "<u2"), ("count", "<u2")])
-MOST_TERM: Final = int(np.iinfo(np.uint32).max)
 MAX_COUNT: Final = int(np.iinfo(np.uint16).max)
 ANY_SLOT: Final = int(np.iinfo(np.uint16).max) + 1
 NEVER: Final = int(np.iinfo(np.int64).min)

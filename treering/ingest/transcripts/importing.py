@@ -42,6 +42,7 @@ from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.journal.sqlite import connection
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
+from treering.text import encodable
 
 if TYPE_CHECKING:
     from treering.records import Progress
@@ -333,7 +334,7 @@ def _lines(message: TranscriptMessage) -> Iterator[str]:
         f"{message.source.split('/')[0]}\0{message.id}".encode("utf-8", "replace")
     )
     identity = digest.hexdigest()[: 2 * ID_BYTES]
-    for number, piece in enumerate(pieces([_storable(message.text)])):
+    for number, piece in enumerate(pieces([encodable(message.text)])):
         yield exchange.transcript_line(
             Entry(
                 id=f"{identity}-{number}" if number else identity,
@@ -357,14 +358,10 @@ def _source(message: TranscriptMessage) -> str:
 
 def _metadata(message: TranscriptMessage) -> dict[str, str]:
     fields = {**message.metadata, "cwd": message.project}
-    return {key: _storable(value) for key, value in fields.items() if isinstance(value, str)}
+    return {key: encodable(value) for key, value in fields.items() if isinstance(value, str)}
 
 
 _NOW = datetime.fromtimestamp(0, UTC)  # the line does not carry it: the journal takes the present
-
-
-def _storable(text: str) -> str:
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _name(value: str | None) -> str | None:

@@ -26,8 +26,10 @@ from treering.memory import Memory, memory_parts
 from treering.records import Context, Entry, Passage, Receipt
 from treering.search.context import against
 from treering.serve.threads import Kind
+from treering.text import first_line
 from treering.views.code.guard.report import Reversal
 from treering.views.code.index.code_index import CodeHit
+from treering.views.code.rounds.rounds import NOTHING_CHANGED
 
 RECALL_TOKENS: Final = 800
 """Enough for most answers; the model can ask for more."""
@@ -293,10 +295,7 @@ def code_record(
     """After changing code: remember the instruction and the changes of the git working tree."""
     blocks = memory.code.record(instruction, root=reach(root), note=note, outcome=outcome)
     if not blocks:
-        return ToolReply(
-            "nothing was recorded: no definition has changed since the last commit or recorded "
-            "round; record a change before it is committed"
-        )
+        return ToolReply(NOTHING_CHANGED)
     lines = [f"{block.id[:SHORT]} {block.key}" for block in blocks[:SHOWN_BLOCKS]]
     more = len(blocks) - SHOWN_BLOCKS
     return ToolReply("\n".join([*lines, f"… and {more} more"] if more > 0 else lines))
@@ -408,9 +407,8 @@ def _fitting_hits(hits: list[CodeHit], budget: int) -> str:
 
 def _fix_lines(fix: Reversal) -> Iterator[str]:
     """Yield where something is undone, its purpose, and the lost parts."""
-    asked = next((line for line in fix.instruction.splitlines() if line.strip()), "")
     yield f"{fix.path}:{fix.line} {fix.definition}"
-    yield f"undoes: {asked} ({fix.origin} {fix.name[:SHORT]})"
+    yield f"undoes: {first_line(fix.instruction)} ({fix.origin} {fix.name[:SHORT]})"
     yield from (f"lost: {what}" for what in fix.lost)
     yield from (f"then {line.number}: {line.text}" for line in fix.then)
     yield from (f"now {line.number}: {line.text}" for line in fix.now)

@@ -31,6 +31,11 @@ Committed = Mapping[str, datetime | None]
 Build = Callable[[], object]
 """Makes durable entries searchable."""
 
+NOTHING_CHANGED = (
+    "nothing was recorded: no definition has changed since the last commit or recorded round; "
+    "record a change before it is committed"
+)
+
 
 class Rounds:
     """The session memory of one space (CodeMEM 3.4), kept as entries of its journal."""
