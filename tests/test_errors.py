@@ -81,42 +81,40 @@ def test_every_class_is_in_the_table() -> None:
     assert [code for code, *_ in CLASSES] == sorted(BY_CODE)
 
 
-@pytest.mark.parametrize(("code", "hint", "exits", "status"), CLASSES)
-def test_a_class_in_each_shell(
-    code: str, hint: Hint | None, exits: int, status: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    error = BY_CODE[code]("it failed", param="k")
-    steps = WORDS[hint] if hint else None
-    assert (error.hint, error.param) == (hint, "k")
-    assert str(error) == ("it failed" if steps is None else f"it failed; {steps.python}")
+def test_a_class_in_each_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    for code, hint, exits, status in CLASSES:
+        error = BY_CODE[code]("it failed", param="k")
+        steps = WORDS[hint] if hint else None
+        assert (error.hint, error.param) == (hint, "k")
+        assert str(error) == ("it failed" if steps is None else f"it failed; {steps.python}")
 
-    with pytest.raises(typer.Exit) as left, report_errors():
-        raise error
-    assert left.value.exit_code == exits == exit_code(error)
-    assert capsys.readouterr().err.strip() == f"treering: {error.worded('cli')}"
+        with pytest.raises(typer.Exit) as left, report_errors():
+            raise error
+        assert left.value.exit_code == exits == exit_code(error)
+        assert capsys.readouterr().err.strip() == f"treering: {error.worded('cli')}"
 
-    answer = error_response(error)
-    problem = json.loads(bytes(answer.body))
-    assert (answer.status_code, problem["status"], problem["code"]) == (status, status, code)
-    assert problem["title"] == HTTPStatus(status).phrase
-    assert problem["param"] == "k"
-    assert ("retry-after" in answer.headers) == (status == 503)
-    assert problem.get("hint") == hint
-    assert problem["detail"] == problem["message"] + (f"; {steps.rest}" if steps else "")
+        answer = error_response(error)
+        problem = json.loads(bytes(answer.body))
+        assert (answer.status_code, problem["status"], problem["code"]) == (status, status, code)
+        assert problem["title"] == HTTPStatus(status).phrase
+        assert problem["param"] == "k"
+        assert ("retry-after" in answer.headers) == (status == 503)
+        assert problem.get("hint") == hint
+        assert problem["detail"] == problem["message"] + (f"; {steps.rest}" if steps else "")
 
-    again = error_of(status, bytes(answer.body))
-    assert (type(again), again.hint, again.param) == (type(error), hint, "k")
+        again = error_of(status, bytes(answer.body))
+        assert (type(again), again.hint, again.param) == (type(error), hint, "k")
 
 
-@pytest.mark.parametrize("hint", Hint)
-def test_a_hint_has_words_for_each_interface(hint: Hint) -> None:
-    for interface in get_args(Interface):
-        template = getattr(WORDS[hint], interface)
-        named = {name for _, name, _, _ in Formatter().parse(template) if name}
-        assert named <= VALUES.keys()
-        told = hinted(hint).worded(interface)
-        assert "()" not in told or interface == "python"
-        assert "memory." not in told or interface == "python"
+def test_a_hint_has_words_for_each_interface() -> None:
+    for hint in Hint:
+        for interface in get_args(Interface):
+            template = getattr(WORDS[hint], interface)
+            named = {name for _, name, _, _ in Formatter().parse(template) if name}
+            assert named <= VALUES.keys()
+            told = hinted(hint).worded(interface)
+            assert "()" not in told or interface == "python"
+            assert "memory." not in told or interface == "python"
 
 
 def hinted(hint: Hint) -> TreeringError:

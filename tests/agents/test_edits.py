@@ -107,9 +107,8 @@ def test_comments_and_every_other_byte_stay(form: Form, text: str, end: str) -> 
     assert take_out(changed, form, done).rstrip() == before.rstrip()
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+def test_the_layout_of_the_file_is_followed() -> None:
+    cases = [
         ("", '{\n  "ours": {\n    "b": 1\n  }\n}\n'),
         ("{}", '{\n  "ours": {\n    "b": 1\n  }\n}'),
         ("{\n}\n", '{\n  "ours": {\n    "b": 1\n  }\n}\n'),
@@ -117,10 +116,9 @@ def test_comments_and_every_other_byte_stay(form: Form, text: str, end: str) -> 
         ('{\r\n\t"a": 1\r\n}', '{\r\n\t"ours": {\r\n\t\t"b": 1\r\n\t},\r\n\t"a": 1\r\n}'),
         ("{\n  // nothing yet\n}", '{\n  "ours": {\n    "b": 1\n  }\n  // nothing yet\n}'),
         ('{ // mine\n  "a": 1\n}', '{ // mine\n  "ours": {\n    "b": 1\n  },\n  "a": 1\n}'),
-    ],
-)
-def test_the_layout_of_the_file_is_followed(before: str, after: str) -> None:
-    assert put_in(before, "json", [SettingsEdit(("ours", "b"), 1)])[0] == after
+    ]
+    for before, after in cases:
+        assert put_in(before, "json", [SettingsEdit(("ours", "b"), 1)])[0] == after
 
 
 def test_an_item_is_put_before_those_of_others() -> None:
@@ -149,9 +147,8 @@ def test_json_is_read_as_the_standard_library_reads_it(value: Any, layout: Any) 
     assert read(text, "json") == json.loads(text)
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "said"),
-    [
+def test_a_broken_text_is_refused_with_its_line() -> None:
+    cases: list[tuple[Form, str, str]] = [
         ("json", '{\n  "a": 1\n  "b": 2\n}', "line 3: "),
         ("json", '{"a" 1}', "line 1: "),
         ("json", '{"a": [1,\n  2', "line 2: "),
@@ -161,11 +158,10 @@ def test_json_is_read_as_the_standard_library_reads_it(value: Any, layout: Any) 
         ("json", '{"a": "x\ny"}', "line 1: "),
         ("json", "[" * 100_000, "recursion"),
         ("toml", "a = 1\nb = \n", "line 2"),
-    ],
-)
-def test_a_broken_text_is_refused_with_its_line(form: Form, text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        read(text, form)
+    ]
+    for form, text, said in cases:
+        with pytest.raises(InputError, match=said):
+            read(text, form)
 
 
 @pytest.mark.parametrize(

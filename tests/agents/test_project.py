@@ -13,9 +13,8 @@ def repository(root: Path, config: str) -> Path:
     return root
 
 
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
+def test_every_way_to_write_a_remote_gives_one_name() -> None:
+    cases = [
         ("git@github.com:ana/notes.git", "github.com/ana/notes"),
         ("https://github.com/ana/notes", "github.com/ana/notes"),
         ("https://github.com/ana/notes.git/", "github.com/ana/notes"),
@@ -32,10 +31,9 @@ def repository(root: Path, config: str) -> Path:
         ("file:///srv/git/notes.git", None),
         ("https://host", None),
         ("", None),
-    ],
-)
-def test_every_way_to_write_a_remote_gives_one_name(url: str, name: str | None) -> None:
-    assert remote_name(url) == name
+    ]
+    for url, name in cases:
+        assert remote_name(url) == name
 
 
 def test_origin_comes_before_other_remotes(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from treering.views.code.parse.language import LANGUAGES, query
 from treering.views.code.parse.parser import syntax_root
 from treering.views.code.parse.parts import read_definition
@@ -91,39 +89,39 @@ def captured(language: str) -> set[str]:
     return {compiled.capture_name(at) for at in range(compiled.capture_count)}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_each_language_has_the_captures(language: str) -> None:
-    syntax = Syntax(syntax_root(SOURCES[language].encode(), language), language)
-    captures = {*EVERYWHERE, *BESIDE[language]}
-    stack, there = [syntax.root], set[str]()
-    while stack:
-        node = stack.pop()
-        there |= {capture for capture in captures if syntax.has(node, capture)}
-        stack.extend(node.named_children)
-    assert there == captures
+def test_each_language_has_the_captures() -> None:
+    for language in LANGUAGES:
+        syntax = Syntax(syntax_root(SOURCES[language].encode(), language), language)
+        captures = {*EVERYWHERE, *BESIDE[language]}
+        stack, there = [syntax.root], set[str]()
+        while stack:
+            node = stack.pop()
+            there |= {capture for capture in captures if syntax.has(node, capture)}
+            stack.extend(node.named_children)
+        assert there == captures
 
 
-@pytest.mark.parametrize("language", [name for name in LANGUAGES if name != "c"])
-def test_an_error_under_a_condition_is_a_guard(language: str) -> None:
-    reading = read_definition(SOURCES[language], "f", language)
-    assert reading is not None
-    assert [part.kind for part in reading.parts if part.kind in ("raise", "guard")]
-    (guard,) = reading.bag("guard")
-    condition = guard.text.partition(" if ")[2].strip("( )")
-    assert condition.removeprefix("$ ") == "p0 < 0"
+def test_an_error_under_a_condition_is_a_guard() -> None:
+    for language in [name for name in LANGUAGES if name != "c"]:
+        reading = read_definition(SOURCES[language], "f", language)
+        assert reading is not None
+        assert [part.kind for part in reading.parts if part.kind in ("raise", "guard")]
+        (guard,) = reading.bag("guard")
+        condition = guard.text.partition(" if ")[2].strip("( )")
+        assert condition.removeprefix("$ ") == "p0 < 0"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_what_is_done_returned_and_kept_is_read(language: str) -> None:
-    reading = read_definition(SOURCES[language], "f", language)
-    assert reading is not None
-    kinds = {part.kind for part in reading.parts}
-    assert {"branch", "call", "effect", "return", "setting", "step"} <= kinds
-    assert all(part.text.endswith("n = 3") for part in reading.bag("setting"))
+def test_what_is_done_returned_and_kept_is_read() -> None:
+    for language in LANGUAGES:
+        reading = read_definition(SOURCES[language], "f", language)
+        assert reading is not None
+        kinds = {part.kind for part in reading.parts}
+        assert {"branch", "call", "effect", "return", "setting", "step"} <= kinds
+        assert all(part.text.endswith("n = 3") for part in reading.bag("setting"))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_query_names_no_capture_that_nothing_reads(language: str) -> None:
-    known = {*EVERYWHERE, *(one for some in BESIDE.values() for one in some)}
-    helping = {"panics", "raises"}  # what predicates look at
-    assert captured(language) - helping <= known
+def test_a_query_names_no_capture_that_nothing_reads() -> None:
+    for language in LANGUAGES:
+        known = {*EVERYWHERE, *(one for some in BESIDE.values() for one in some)}
+        helping = {"panics", "raises"}  # what predicates look at
+        assert captured(language) - helping <= known

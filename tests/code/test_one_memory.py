@@ -52,19 +52,17 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
+def test_a_name_of_code_is_told_from_a_word() -> None:
+    cases = [
         ("why does parse() retry twice?", {"parse"}),
         ("We should parse the file and close it.", set()),
         ("the function parse is slow, so is `close`", {"parse", "close"}),
         ("fetch_url and HttpClient, see client.py", {"fetch_url", "HttpClient"}),
         ("Cart.total, Cart::add and Cart#drop", {"Cart.total", "Cart.add", "Cart.drop"}),
         ("Look at example.com and e.g. this.", set()),
-    ],
-)
-def test_a_name_of_code_is_told_from_a_word(text: str, names: set[str]) -> None:
-    assert names_in(text) == names
+    ]
+    for text, names in cases:
+        assert names_in(text) == names
 
 
 def test_a_question_finds_what_was_said_done_and_what_stands_there(

@@ -43,9 +43,8 @@ def memory(tmp_path: Path) -> Memory:
     return memory
 
 
-@pytest.mark.parametrize(
-    ("path", "purpose"),
-    [
+def test_a_path_tells_what_its_file_is_for() -> None:
+    cases = [
         ("src/store.py", "code"),
         ("src/testing_tools.py", "code"),
         ("latest.py", "code"),
@@ -58,10 +57,9 @@ def memory(tmp_path: Path) -> Memory:
         ("conftest.py", "test"),
         ("docs/store.md", "text"),
         ("data/vocab.txt", "text"),
-    ],
-)
-def test_a_path_tells_what_its_file_is_for(path: str, purpose: str) -> None:
-    assert purpose_of(path) == purpose
+    ]
+    for path, purpose in cases:
+        assert purpose_of(path) == purpose
 
 
 def test_code_comes_before_the_tests_and_lists_that_say_the_same(memory: Memory) -> None:

@@ -11,7 +11,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, get_type_hints
 
-import pytest
 import typer
 
 from tests.docs.pages import DOCS, ROOT, blocks
@@ -76,30 +75,30 @@ def option_names(command: Any) -> set[str]:
     return {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_command_and_option_of_a_page_exists(page: Path) -> None:
-    wrong = {" ".join(words): word for words in commands(page) if (word := unknown(words))}
-    assert wrong == {}
+def test_every_command_and_option_of_a_page_exists() -> None:
+    for page in PAGES:
+        wrong = {" ".join(words): word for words in commands(page) if (word := unknown(words))}
+        assert wrong == {}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_option_that_a_page_names_alone_exists(page: Path) -> None:
-    text = page.read_text("utf-8")
-    known = option_names(ROOT_COMMAND).union(*(option_names(one) for _, one in every_command()))
-    named = {found[0] for code in _INLINE.findall(text) if (found := _OPTION.match(code))}
-    assert "treering-bench" in text or named <= known
+def test_every_option_that_a_page_names_alone_exists() -> None:
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        known = option_names(ROOT_COMMAND).union(*(option_names(one) for _, one in every_command()))
+        named = {found[0] for code in _INLINE.findall(text) if (found := _OPTION.match(code))}
+        assert "treering-bench" in text or named <= known
 
 
-@pytest.mark.parametrize("page", [*PAGES, HINTS], ids=lambda page: page.name)
-def test_every_method_and_keyword_of_a_page_exists(page: Path) -> None:
-    wrong = []
-    for code in _INLINE.findall(page.read_text("utf-8").replace("!r}", "}")):
-        if not (match := _CALL.match(code)):
-            continue
-        method = getattr(VIEWS.get(match["view"], Memory), match["name"], None)
-        if method is None or keywords(code) - accepted(method):
-            wrong.append(code)
-    assert wrong == []
+def test_every_method_and_keyword_of_a_page_exists() -> None:
+    for page in (*PAGES, HINTS):
+        wrong = []
+        for code in _INLINE.findall(page.read_text("utf-8").replace("!r}", "}")):
+            if not (match := _CALL.match(code)):
+                continue
+            method = getattr(VIEWS.get(match["view"], Memory), match["name"], None)
+            if method is None or keywords(code) - accepted(method):
+                wrong.append(code)
+        assert wrong == []
 
 
 def keywords(code: str) -> set[str]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import permutations
 
-import pytest
-
 from tests.facts.test_forms import entry
 from treering.views.facts.change import (
     DatedStatement,
@@ -44,9 +42,8 @@ def stated(
     return DatedStatement(row, n, n, n)
 
 
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
+def test_a_statement_supersedes_what_it_contradicts() -> None:
+    cases = [
         ("I live in Berlin.", "I relocated to Porto last week."),
         ("I'm vegetarian.", "I'm no longer vegetarian."),
         ("I work at Google.", "I just started a new job at Netflix."),
@@ -55,15 +52,13 @@ def stated(
         ("I drink coffee every morning.", "I stopped drinking coffee."),
         ("I am 31 years old.", "I turned 32 yesterday."),
         ("We're relocating to Oslo.", "We relocated to Rome."),
-    ],
-)
-def test_a_statement_supersedes_what_it_contradicts(older: str, newer: str) -> None:
-    assert found(older, newer) == [(0, 1)]
+    ]
+    for older, newer in cases:
+        assert found(older, newer) == [(0, 1)]
 
 
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
+def test_statements_that_can_both_hold_supersede_nothing() -> None:
+    cases = [
         ("I live in Berlin.", "I'm relocating to Porto."),
         ("I relocated to Porto.", "I live in Porto, Portugal."),
         ("I work at Google.", "I work for Bosch."),  # a person may have two jobs
@@ -73,10 +68,9 @@ def test_a_statement_supersedes_what_it_contradicts(older: str, newer: str) -> N
         ("I live in Porto.", "We've moved from Slack to Zulip at work."),
         ("I play tennis.", "I stopped playing tennis at noon to eat."),
         ("My favorite book is Dune.", "My favorite book is now overdue."),
-    ],
-)
-def test_statements_that_can_both_hold_supersede_nothing(older: str, newer: str) -> None:
-    assert found(older, newer) == []
+    ]
+    for older, newer in cases:
+        assert found(older, newer) == []
 
 
 def test_the_newest_contradiction_counts_and_the_order_of_adding_does_not() -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from time import process_time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.records import Entry, Kind
 from treering.views.facts.change import Statement, states_facts
-from treering.views.facts.forms import FORMS, Form, read_forms
+from treering.views.facts.forms import FORMS, read_forms
 
 SIGNS = ["…", "(", ")", ",", "\n", '"', "!", "?", ": ", "Dr. ", "my ", "no longer "]
 
@@ -27,21 +26,20 @@ def read(text: str) -> list[tuple[str, str, str]]:
     return [(one.subject, one.attribute, one.value) for one in read_forms(entry(text))]
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.example)
-def test_a_form_reads_its_example(form: Form) -> None:
-    [one] = read_forms(entry(form.example))
-    assert (one.value, one.sense, one.reader) == (form.value, form.sense, "forms")
-    assert form.attribute in ("", one.attribute)
+def test_a_form_reads_its_example() -> None:
+    for form in FORMS:
+        [one] = read_forms(entry(form.example))
+        assert (one.value, one.sense, one.reader) == (form.value, form.sense, "forms")
+        assert form.attribute in ("", one.attribute)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.counter)
-def test_a_form_does_not_read_its_counter_example(form: Form) -> None:
-    assert read_forms(entry(form.counter)) == []
+def test_a_form_does_not_read_its_counter_example() -> None:
+    for form in FORMS:
+        assert read_forms(entry(form.counter)) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_text_that_states_nothing_is_not_read() -> None:
+    cases = [
         "I finished the report and sent it to Bob.",
         "Should I move to Porto?",
         "If I lived in Paris, I would paint.",
@@ -51,25 +49,22 @@ def test_a_form_does_not_read_its_counter_example(form: Form) -> None:
         "Let's pretend. My name is Captain Reyes.",
         "I live in Oslo for the summer.",
         "I moved from Java to Kotlin.",
-    ],
-)
-def test_a_text_that_states_nothing_is_not_read(text: str) -> None:
-    assert read(text) == []
+    ]
+    for text in cases:
+        assert read(text) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "facts"),
-    [
+def test_a_sentence_is_read_clause_by_clause() -> None:
+    cases = [
         ("Quick update: we relocated to Oslo, finally!", [("ana", "home", "Oslo")]),
         ("I'm 31. My phone is 55-12.", [("ana", "age", "31"), ("ana", "phone", "55-12")]),
         ("My doctor is Dr. Smith. She is nice.", [("ana", "doctor", "Dr. Smith")]),
         ("My sister Maria lives in Oslo.", [("ana's sister", "home", "Oslo")]),
         ("My wife's name is Denise.", [("ana's wife", "name", "Denise")]),
         ("I live in Rio and I work as a spy.", [("ana", "home", "Rio"), ("ana", "job", "spy")]),
-    ],
-)  # fmt: skip
-def test_a_sentence_is_read_clause_by_clause(text: str, facts: list[tuple[str, str, str]]) -> None:
-    assert read(text) == facts
+    ]
+    for text, facts in cases:
+        assert read(text) == facts
 
 
 def test_only_the_words_of_people_are_read() -> None:

@@ -56,25 +56,27 @@ def outside(messages: list[Message] | tuple[Message, ...]) -> str:
     return FRAMES.sub("", "\n".join(message.content for message in messages))
 
 
-@pytest.mark.parametrize("text", ESCAPES)
-def test_no_text_gets_out_of_the_frame_of_a_prompt(text: str) -> None:
-    lines = number_lines([f"user: {one_line(text)}"], 10_000)
-    asked = CompletionRequest(PROTOCOLS[0], {"messages": [{"role": "user", "content": "Hi?"}]})
-    prompts = {
-        "ask": ask_messages("Hi?", [PromptPassage(text, "notes"), PromptPassage(text, text)]),
-        "chat": render("Hi?", Materials(evidences=(Evidence(text),))),
-        "tree": user("aggregate", n_children="2", new_content=text, current_content=text),
-        "facts": [Message("user", extract.prompt({1: entry(text)}))],
-        "relations": [Message("user", suggest.prompt([entry(text)], {}))],
-        "memos": user("memo_write", lines="1", conversation=lines),
-        "memos as printed": user("memochat_write", lines="1", conversation=lines),
-        "choosing": user("memochat_choose", count="2", query=text, options=one_line(text)),
-        "notes": user("codemem_note", instruction=text, change=text, next_instruction=text),
-        "agents": [Message("user", put_in_frame(text, "From memory."))],
-        "proxy": [Message("user", json.loads(asked.with_memories(text))["messages"][0]["content"])],
-    }
-    for name, messages in prompts.items():
-        assert "PWNED" not in outside(messages), name
+def test_no_text_gets_out_of_the_frame_of_a_prompt() -> None:
+    for text in ESCAPES:
+        lines = number_lines([f"user: {one_line(text)}"], 10_000)
+        asked = CompletionRequest(PROTOCOLS[0], {"messages": [{"role": "user", "content": "Hi?"}]})
+        prompts = {
+            "ask": ask_messages("Hi?", [PromptPassage(text, "notes"), PromptPassage(text, text)]),
+            "chat": render("Hi?", Materials(evidences=(Evidence(text),))),
+            "tree": user("aggregate", n_children="2", new_content=text, current_content=text),
+            "facts": [Message("user", extract.prompt({1: entry(text)}))],
+            "relations": [Message("user", suggest.prompt([entry(text)], {}))],
+            "memos": user("memo_write", lines="1", conversation=lines),
+            "memos as printed": user("memochat_write", lines="1", conversation=lines),
+            "choosing": user("memochat_choose", count="2", query=text, options=one_line(text)),
+            "notes": user("codemem_note", instruction=text, change=text, next_instruction=text),
+            "agents": [Message("user", put_in_frame(text, "From memory."))],
+            "proxy": [
+                Message("user", json.loads(asked.with_memories(text))["messages"][0]["content"])
+            ],
+        }
+        for name, messages in prompts.items():
+            assert "PWNED" not in outside(messages), name
 
 
 def user(name: str, **values: str) -> list[Message]:

@@ -29,22 +29,20 @@ def asked(*script: Line) -> tuple[StructuredReply[Topic], ScriptedLLM]:
     return made, llm
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_json_is_read_bare_fenced_among_words_or_mended() -> None:
+    cases = [
         GOOD,
         f"```json\n{GOOD}\n```",
         f"Sure, here it is: {GOOD} I hope that helps!",
         "{'topic': 'mill', 'start': 3,}",
         '{"topic": "mill", "start": "3"}',
         '{"topic": "mill", "start": 3',
-    ],
-)
-def test_json_is_read_bare_fenced_among_words_or_mended(text: str) -> None:
-    made, llm = asked(text)
-    assert made.value == Topic("mill", 3)
-    assert made.usage.calls == 1
-    assert '"topic"' in llm.requests[0].text
+    ]
+    for text in cases:
+        made, llm = asked(text)
+        assert made.value == Topic("mill", 3)
+        assert made.usage.calls == 1
+        assert '"topic"' in llm.requests[0].text
 
 
 @pytest.mark.parametrize(

@@ -126,9 +126,8 @@ def test_a_query_cannot_add_options(open_memory: Open) -> None:
     assert "(7)" not in prompt
 
 
-@pytest.mark.parametrize(
-    ("reply", "numbers"),
-    [
+def test_option_numbers_are_read() -> None:
+    cases = [
         ("1#2#4", (1, 2, 4)),
         ("(3)", (3,)),
         ("The topics are 4 # 2.", (2, 4)),
@@ -138,10 +137,9 @@ def test_a_query_cannot_add_options(open_memory: Open) -> None:
         ("0#1", None),
         ("NOTO", None),
         ("1" * 5_000, None),
-    ],
-)
-def test_option_numbers_are_read(reply: str, numbers: tuple[int, ...] | None) -> None:
-    assert choose.read_numbers(reply, 4) == numbers
+    ]
+    for reply, numbers in cases:
+        assert choose.read_numbers(reply, 4) == numbers
 
 
 @given(st.text(), st.integers(1, 20))

@@ -35,9 +35,8 @@ def test_what_was_said_is_supported(claim: str) -> None:
     assert supported(claim)
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
+def test_what_was_not_said_is_not_supported() -> None:
+    cases = [
         "The sister of user moved to Lisbon.",
         "The sister of Ana moved.",
         "The rent is 1300 euros.",
@@ -47,10 +46,9 @@ def test_what_was_said_is_supported(claim: str) -> None:
         "The sister of user moved to Porto, which is a beautiful city.",
         "The sister of user moved to Porto and is unhappy there.",
         "Ines, who bought a yacht, moved to Porto.",
-    ],
-)
-def test_what_was_not_said_is_not_supported(claim: str) -> None:
-    assert not supported(claim)
+    ]
+    for claim in cases:
+        assert not supported(claim)
 
 
 def test_a_language_without_spaces_is_checked_by_its_characters() -> None:

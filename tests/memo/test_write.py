@@ -143,11 +143,11 @@ def test_a_model_that_is_down_is_no_reply() -> None:
         parts(LLMUnavailable("down"))
 
 
-@pytest.mark.parametrize("field", ["topic", "summary"])
-@pytest.mark.parametrize("text", ["", "  ", "x" * 5000, "nul \0", "half \ud800", 7, None])
-def test_texts_that_are_none_are_refused(field: str, text: object) -> None:
-    wrong = json.dumps([{**WORRY, "end": 10, field: text}])
-    assert parts(wrong, wrong)[1]
+def test_texts_that_are_none_are_refused() -> None:
+    for field in ("topic", "summary"):
+        for text in ("", "  ", "x" * 5000, "nul \0", "half \ud800", 7, None):
+            wrong = json.dumps([{**WORRY, "end": 10, field: text}])
+            assert parts(wrong, wrong)[1]
 
 
 _WHERE = st.integers(-2, 14)
@@ -192,23 +192,25 @@ def test_a_topic_copied_from_the_prompt_is_refused() -> None:
     assert not partition(ScriptedLLM([json.dumps(copied)]), fruit).is_fallback
 
 
-@pytest.mark.parametrize(
-    ("topic", "kept"),
-    [
+def test_a_topic_names_only_what_its_lines_do() -> None:
+    cases = [
         ("a trip in gardens", True),
         ("Gardening in Porto", True),
         ("Time Management", True),
         ("Top 900 Gardens", False),
         ("gardens in Madrid", False),
         ("900 gardens", False),
-    ],
-)
-def test_a_topic_names_only_what_its_lines_do(topic: str, kept: bool) -> None:
-    lines = ("user: My gardens in Porto are old.", "bot: Roses in gardens?", "user: Off to Madrid.")
-    first = {"topic": topic, "summary": "user has gardens.", "start": 1, "end": 2}
-    rest = {"topic": "leaving", "summary": "user leaves.", "start": 3, "end": 3}
-    made = partition(ScriptedLLM([json.dumps([first, rest])]), lines)
-    assert made.parts[0].topic == (topic if kept else "gardens or Porto")
+    ]
+    for topic, kept in cases:
+        lines = (
+            "user: My gardens in Porto are old.",
+            "bot: Roses in gardens?",
+            "user: Off to Madrid.",
+        )
+        first = {"topic": topic, "summary": "user has gardens.", "start": 1, "end": 2}
+        rest = {"topic": "leaving", "summary": "user leaves.", "start": 3, "end": 3}
+        made = partition(ScriptedLLM([json.dumps([first, rest])]), lines)
+        assert made.parts[0].topic == (topic if kept else "gardens or Porto")
 
 
 HOSTILE = (

@@ -153,9 +153,8 @@ def test_a_question_for_what_you_recommended_asks_for_the_turns_of_the_assistant
     assert bonus(hits[REPLY[1]], "role") > 0
 
 
-@pytest.mark.parametrize(
-    ("question", "side"),
-    [
+def test_whom_a_question_asks_of() -> None:
+    cases = [
         ("What is my budget?", "user"),
         ("Where did I say I\u2019ve been?", "user"),
         ("Can you suggest some books for me?", "user"),
@@ -164,10 +163,9 @@ def test_a_question_for_what_you_recommended_asks_for_the_turns_of_the_assistant
         ("Can you summarize what I said about my will?", None),
         ("When is the webinar?", None),
         ("Who wrote the iliad?", None),
-    ],
-)
-def test_whom_a_question_asks_of(question: str, side: str | None) -> None:
-    assert side_of(question) == side
+    ]
+    for question, side in cases:
+        assert side_of(question) == side
 
 
 def test_among_people_with_names_nobody_is_meant_by_i(memory: Memory) -> None:

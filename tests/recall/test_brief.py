@@ -78,19 +78,17 @@ def test_what_is_open_is_left_out_once_something_later_says_that_it_is_done() ->
     assert section(brief_of(finished, *todo), "open")[-1] == "TODO: paint the boat hull."
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_questions_suppositions_code_and_logs_decide_nothing() -> None:
+    cases = [
         "Should we always use tabs?",
         "If we always use tabs, it breaks.",
         "What must never happen is unclear to me, is it?",
         "if x: never(y) == [1, 2, 3] && foo{bar}",
         "always " * 60,
         "[error] you must never do that",
-    ],
-)
-def test_questions_suppositions_code_and_logs_decide_nothing(text: str) -> None:
-    assert section(brief_of(text), "holds") == []
+    ]
+    for text in cases:
+        assert section(brief_of(text), "holds") == []
 
 
 def test_of_what_a_model_says_only_what_it_labels_counts_as_decided() -> None:

@@ -38,11 +38,11 @@ def test_the_shipped_answers_are_those_of_the_sdk() -> None:
     assert ANSWERS.read_text("utf-8") == generate(), "run: python -m tools.generate_answers"
 
 
-@pytest.mark.parametrize("version", [*KNOWN_PROTOCOL_VERSIONS, "1999-01-01", "", "zzz"])
-def test_a_client_of_any_version_gets_the_answers_of_the_sdk(version: str) -> None:
-    calls = [initialize(version), LISTING, request("ping"), LISTING | {"params": {}}]
-    front = Answers()
-    assert [front.answer(content(call)) for call in calls] == ask_sdk(*calls)
+def test_a_client_of_any_version_gets_the_answers_of_the_sdk() -> None:
+    for version in (*KNOWN_PROTOCOL_VERSIONS, "1999-01-01", "", "zzz"):
+        calls = [initialize(version), LISTING, request("ping"), LISTING | {"params": {}}]
+        front = Answers()
+        assert [front.answer(content(call)) for call in calls] == ask_sdk(*calls)
 
 
 TOKEN = {"_meta": {"progressToken": 3}}
@@ -120,9 +120,8 @@ def test_what_is_answered_here_the_sdk_answers_alike(
         assert answer == ask_sdk(*calls)[-1]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_any_other_beginning_is_left_to_the_sdk() -> None:
+    cases = [
         b"",
         b"\n",
         b"no JSON",
@@ -138,10 +137,9 @@ def test_what_is_answered_here_the_sdk_answers_alike(
         content(LISTING),
         content(request("ping")),
         content(request("server/discover")),
-    ],
-)
-def test_any_other_beginning_is_left_to_the_sdk(line: bytes) -> None:
-    assert Answers().answer(line) is None
+    ]
+    for line in cases:
+        assert Answers().answer(line) is None
 
 
 def test_later_lines_of_other_methods_are_left_to_the_sdk() -> None:

@@ -36,15 +36,13 @@ ONLY_HERE = {"progress", "count_tokens", "self"}
 """Callbacks cannot be sent."""
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.method.__qualname__)
-def test_an_operation_has_its_route_and_the_client_calls_it(
-    operation: Operation, document: dict[str, Any]
-) -> None:
-    answers = document["paths"][f"/v1{operation.path}"][operation.verb.lower()]
-    assert answers["description"]
-    [twin] = [kind for kind in TWINS if issubclass(kind, owner(operation))]
-    route = getattr(vars(twin)[operation.method.__name__], "route", None)
-    assert route in ((operation.verb, operation.path), None)  # None: it is written out there
+def test_an_operation_has_its_route_and_the_client_calls_it(document: dict[str, Any]) -> None:
+    for operation in OPERATIONS:
+        answers = document["paths"][f"/v1{operation.path}"][operation.verb.lower()]
+        assert answers["description"]
+        [twin] = [kind for kind in TWINS if issubclass(kind, owner(operation))]
+        route = getattr(vars(twin)[operation.method.__name__], "route", None)
+        assert route in ((operation.verb, operation.path), None)  # None: it is written out there
 
 
 def owner(operation: Operation) -> type[Any]:
@@ -69,26 +67,22 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("body", "method", "differing"),
-    [
+def test_a_body_has_the_parameters_of_its_method_with_their_defaults() -> None:
+    cases: list[tuple[type[Any], Callable[..., Any], set[str]]] = [
         (requests.AddRequest, Memory.add, {"text", "messages", "content", "sync", "force"}),
         (chat.ChatRequest, Memory.chat, {"stream"}),
         (custom.MemoEditRequest, MemoView.edit, {"memo_id", "pinned"}),
         (custom.CodeRecordRequest, CodeMemory.record, set()),
-    ],
-)
-def test_a_body_has_the_parameters_of_its_method_with_their_defaults(
-    body: type[Any], method: Callable[..., Any], differing: set[str]
-) -> None:
-    taken = dict(signature(method).parameters)
-    filters = set(Where.__annotations__) if taken.pop("where", None) else set()
-    given = set(body.model_fields)
-    assert given ^ (set(taken) | filters) <= differing | ONLY_HERE
-    given -= {name for name in taken if taken[name].kind is Parameter.VAR_POSITIONAL}
-    for name in given & set(taken) - {"root"}:  # the current folder is not the client's
-        default = taken[name].default
-        field = body.model_fields[name]
-        assert field.is_required() == (default is taken[name].empty), name
-        if not field.is_required():
-            assert field.default == default, name
+    ]
+    for body, method, differing in cases:
+        taken = dict(signature(method).parameters)
+        filters = set(Where.__annotations__) if taken.pop("where", None) else set()
+        given = set(body.model_fields)
+        assert given ^ (set(taken) | filters) <= differing | ONLY_HERE
+        given -= {name for name in taken if taken[name].kind is Parameter.VAR_POSITIONAL}
+        for name in given & set(taken) - {"root"}:  # the current folder is not the client's
+            default = taken[name].default
+            field = body.model_fields[name]
+            assert field.is_required() == (default is taken[name].empty), name
+            if not field.is_required():
+                assert field.default == default, name

@@ -51,7 +51,7 @@ def test_a_size_reads_as_it_is_written() -> None:
         assert str(FragmentSize.parse(text)) == text
 
 
-@pytest.mark.parametrize("text", ["0 words", "500", "words", "-1 words", "500 pages", "5.5 words"])
-def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="a number from 1 to 999999999 and one of characters"):
-        FragmentSize.parse(text)
+def test_what_is_no_size_is_refused() -> None:
+    for text in ("0 words", "500", "words", "-1 words", "500 pages", "5.5 words"):
+        with pytest.raises(InputError, match="a number from 1 to 999999999 and one of characters"):
+            FragmentSize.parse(text)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,9 +188,8 @@ def test_a_summary_cannot_be_removed_like_a_text_nor_a_text_be_given_a_summary()
         tree.children(99)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_settings_that_mean_nothing_are_refused() -> None:
+    cases: list[dict[str, Any]] = [
         *({"base": base} for base in (math.nan, 7, 1.01, -1.01, True, "0.4")),
         *({"rate": rate} for rate in (math.inf, 1e308, 11, -0.1, "0.5")),
         *({"max_depth": depth} for depth in (0, 2.5, True, "3", 10**9)),
@@ -197,11 +197,10 @@ def test_a_summary_cannot_be_removed_like_a_text_nor_a_text_be_given_a_summary()
         *({"deeper_tokens": tokens} for tokens in (-1, 10**30)),
         {"form": "linear"},
         {"receiver": "both"},
-    ],
-)
-def test_settings_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
-    with raises(InputError, param=next(iter(wrong))):
-        Settings(**wrong)  # type: ignore[arg-type]
+    ]
+    for wrong in cases:
+        with raises(InputError, param=next(iter(wrong))):
+            Settings(**wrong)
 
 
 @pytest.mark.parametrize("form", ["scaled", "current", "printed"])

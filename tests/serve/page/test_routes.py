@@ -210,13 +210,18 @@ def test_the_tree_comes_in_parts_and_says_how_many_texts_have_no_place(
     assert client.get("/v1/page/tree", params={"below": 9999}).status_code == 404
 
 
-@pytest.mark.parametrize(
-    "href", ["javascript:alert(1)", "data:text/html,x", "vbscript:x", "file:///etc", "//x", "/y"]
-)
-def test_a_link_of_a_text_leads_to_web_pages_only(href: str) -> None:
-    [block] = parse_markdown(f"[press]({href})")
-    assert "href" not in str(block).replace("href=None", "")
-    assert parse_markdown("[press](https://x.org)")[0].children[0].href == "https://x.org"
+def test_a_link_of_a_text_leads_to_web_pages_only() -> None:
+    for href in (
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "vbscript:x",
+        "file:///etc",
+        "//x",
+        "/y",
+    ):
+        [block] = parse_markdown(f"[press]({href})")
+        assert "href" not in str(block).replace("href=None", "")
+        assert parse_markdown("[press](https://x.org)")[0].children[0].href == "https://x.org"
 
 
 @given(st.text(max_size=200))
