@@ -24,12 +24,16 @@ from tests.embedders import HashingEmbedder
 from tests.llm.test_extras import run as run_without
 from tests.memo.talk import messages, place
 from tests.programs import Program
+from tools.generate_answers import initialize
 from treering import Memory
 from treering.agents.project import project_of
 from treering.arrays import Floats
+from treering.ingest.slices import SLICE_CHARS, SLICES_AT_ONCE
 from treering.llm.tokens import estimate_tokens
 from treering.serve.mcp import tools
 from treering.serve.mcp.server import build, calls_on
+from treering.serve.mcp.tools import SLOW_CHARS
+from treering.serve.threads import Kind
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = ROOT / "tests" / "cli" / "plugins"
@@ -248,6 +252,45 @@ def test_a_long_text_is_durable_before_it_is_embedded(open_memory: Open) -> None
     talk(memory, act)
     assert memory.stats().pending.get("fragments") is None
     assert memory.search("harbour")
+
+
+@pytest.mark.parametrize("mode", VERSIONS)
+@pytest.mark.parametrize("length", [1, SLOW_CHARS // 4, SLICES_AT_ONCE * SLICE_CHARS // 16])
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_call_that_is_cancelled_stores_nothing_or_is_known_when_repeated(
+    memory: Memory, mode: str, length: int, is_stored: bool
+) -> None:
+    text = "The harbour is quiet. " * length
+    begun, go, done = threading.Event(), threading.Event(), threading.Event()
+    plain = calls_on(memory)
+
+    async def within(request: Any, use: Callable[[Memory], Any], kind: Kind) -> Any:
+        def pause(memory: Memory) -> Any:
+            try:
+                result = use(memory) if is_stored else None
+                begun.set()
+                assert go.wait(30)
+                return result or use(memory)
+            finally:
+                done.set()
+
+        return await plain(request, use if begun.is_set() else pause, kind)
+
+    async def act() -> None:
+        async with anyio.create_task_group() as tasks:
+            server = build(within, Path, tasks.start_soon)
+            async with Client(server, mode=mode) as client, anyio.create_task_group() as calls:
+                calls.start_soon(client.call_tool, "remember", {"text": text})
+                assert await anyio.to_thread.run_sync(begun.wait, 30)
+                calls.cancel_scope.cancel()
+            async with Client(server, mode=mode) as client:
+                go.set()
+                assert await anyio.to_thread.run_sync(done.wait, 30)
+                assert (memory.stats().entries > 0) == is_stored
+                told = await said(client, "remember", text=text)
+                assert (told == "known already") == is_stored
+
+    anyio.run(act)
 
 
 def test_secrets_are_not_remembered(memory: Memory) -> None:
@@ -550,6 +593,46 @@ def test_no_input_ends_the_server_but_its_end(parameters: StdioServerParameters)
     assert "remembered as" in replies[8]["result"]["content"][0]["text"]
     for number in (3, 4, 5):
         assert replies[number]["error"]["code"] == -32602
+
+
+def test_the_end_of_the_input_waits_for_no_embedder(
+    parameters: StdioServerParameters, open_memory: Open, path: Path
+) -> None:
+    lines = [
+        initialize("2025-11-25"),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {
+                "name": "remember",
+                "arguments": {"text": "The harbour is quiet. " * 3_000},
+            },
+        },
+    ]
+    with subprocess.Popen(
+        [parameters.command, *parameters.args],
+        cwd=path.parent,
+        env=(parameters.env or {}) | {"TREERING_EMBEDDER": "waiting"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            server.stdin.write("".join(f"{json.dumps(line)}\n" for line in lines))
+            server.stdin.flush()
+            _, told = server.stdout.readline(), server.stdout.readline()
+            assert "not searchable yet" in told
+            server.communicate(timeout=60)  # the embedder never answers
+        finally:
+            server.kill()
+    assert server.returncode == 0
+    memory = open_memory(path, space=project_of(path.parent))
+    assert memory.stats().pending["fragments"] > 0
+    assert memory.search("harbour")
 
 
 ARGUMENTS = st.recursive(

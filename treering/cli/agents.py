@@ -95,6 +95,7 @@ def mcp(run: Run, file: Annotated[Path | None, typer.Argument()] = None) -> None
 
     with run.for_agent(file).memory(create=True, begins=True) as memory:
         serve_stdio(memory)
+    os._exit(0)  # native code of a thread that still indexes would abort the end of Python
 
 
 def _launcher(run: Run, personal: bool) -> Launcher:

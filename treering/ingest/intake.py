@@ -44,6 +44,9 @@ Message = Mapping[str, Any]
 Record = Callable[[SpaceWriter, Receipt], None]
 """Stores the receipt of an ``add``, in a transaction that may be retried."""
 
+Check = Callable[[], None]
+"""Raises if an ``add`` is not wanted any more."""
+
 MAX_GONE = 0.5
 """Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
 of a drive that is not mounted, or of a checkout under way, most are gone."""
@@ -91,11 +94,13 @@ class Intake:
         sync: bool = False,
         force: bool = False,
         record: Record | None = None,
+        check: Check = lambda: None,
     ) -> Receipt:
         """Append a text or messages to a source, or make a file's source what the file holds.
 
         ``record`` is called with the receipt of a text or messages in the transaction that stores
-        the last of them.
+        the last of them. ``check`` is called before they are stored for good; nothing is if it
+        raises.
 
         With ``sync`` what was read from files of a folder that are gone is erased; if these are
         more than half of all that are known of it, only with ``force``.
@@ -114,11 +119,12 @@ class Intake:
             raise InputError("sync is for a folder; give its Path", param="sync")
         if isinstance(content, str):
             drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
-            return self._append(source or "notes", drafts, record)
+            return self._append(source or "notes", drafts, record, check)
         if isinstance(content, Mapping):
             content = [content]
         if isinstance(content, Iterable) and not isinstance(content, bytes):
-            return self._append(source or "chat", message_drafts(content, envelope), record)
+            drafts = message_drafts(content, envelope)
+            return self._append(source or "chat", drafts, record, check)
         raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
 
     def each_file(
@@ -348,11 +354,19 @@ class Intake:
                 self._eraser.queue_scrub(writer)
         yield replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
 
-    def _append(self, source: str, drafts: Iterable[Draft], record: Record | None) -> Receipt:
+    def _append(
+        self, source: str, drafts: Iterable[Draft], record: Record | None, check: Check
+    ) -> Receipt:
         items = ((source, draft) for draft in with_keys(drafts, source))
-        return self._take_in(items, Plan(appends=True), record)
+        return self._take_in(items, Plan(appends=True), record, check)
 
-    def _take_in(self, items: Iterable[Item], plan: Plan, record: Record | None = None) -> Receipt:
+    def _take_in(
+        self,
+        items: Iterable[Item],
+        plan: Plan,
+        record: Record | None = None,
+        check: Check = lambda: None,
+    ) -> Receipt:
         """Take in entries in one transaction, or slice by slice if they are many.
 
         The items are read outside of transactions: they may come from a generator of the caller.
@@ -367,7 +381,8 @@ class Intake:
                 record(writer, Receipt.total(receipts))
 
         if len(first) > SLICES_AT_ONCE:
-            receipts.extend(self._staging.take_in(chain(first, lists), plan, finish))
+            wanted = _checking(chain(first, lists), check)
+            receipts.extend(self._staging.take_in(wanted, plan, finish))
             return Receipt.total(receipts)
         # Slices of one transaction are stored as one: else each looks up what is in those before.
         whole = [*chain.from_iterable(first)]
@@ -376,11 +391,18 @@ class Intake:
             stored: dict[int, Stored] = {}
             receipts[:] = [slices.store(writer, whole, plan, stored=stored)]
             finish(plan, writer)
+            check()
             return receipts[0], stored
 
         receipt, stored = self._space.change(store)
         self._handover.put(stored)
         return receipt
+
+
+def _checking(lists: Iterable[list[Item]], check: Check) -> Iterator[list[Item]]:
+    for items in lists:
+        yield items
+        check()
 
 
 def check_export(lines: Iterable[str]) -> None:

@@ -71,7 +71,7 @@ def calls_on(memory: Memory) -> Within:
     """Return a ``Within`` that runs all calls on one memory."""
 
     async def within(_: Any, use: Callable[[Memory], Any], __: Kind) -> Any:
-        return await anyio.to_thread.run_sync(use, memory)
+        return await anyio.to_thread.run_sync(use, memory, abandon_on_cancel=True)
 
     return within
 
@@ -82,7 +82,7 @@ def serve_stdio(memory: Memory) -> None:
 
     async def serve() -> None:
         async with (
-            anyio.create_task_group() as tasks,  # waits for its tasks
+            anyio.create_task_group() as tasks,
             stdio_server() as (lines, replies),
             _answer_invalid(lines, replies.send) as requests,
         ):
@@ -90,6 +90,7 @@ def serve_stdio(memory: Memory) -> None:
             server = build(calls_on(memory), Path, tasks.start_soon)
             unsent = _Replies(replies, answered)
             await server.run(requests, unsent, server.create_initialization_options())
+            tasks.cancel_scope.cancel()  # the next process indexes what is left
 
     # In a thread of its own: a signal raises an exception in the main thread, and one that came
     # up amid the SDK's tasks would end them with a traceback, or wait for the next line of input.
@@ -210,13 +211,15 @@ class _Service:
         if tool is None:
             names = ", ".join(tools.TOOLS)
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {names}")
+        call = tools.Call(self._reach)
         try:
             given = dict(tool.arguments.model_validate(params.arguments or {}))
             reply: tools.ToolReply = await self._within(
-                context.request,
-                lambda memory: tool.run(memory, self._reach, **given),
-                tool.threads,
+                context.request, lambda memory: tool.run(memory, call, **given), tool.threads
             )
+        except anyio.get_cancelled_exc_class():
+            call.cancelled.set()  # its thread goes on
+            raise
         except ValidationError as error:
             return _result(_describe(params.name, error), is_error=True)
         except TreeringError as error:

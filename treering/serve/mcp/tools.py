@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from inspect import signature
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any, Final, get_type_hints
 
 from mcp_types import Tool, ToolAnnotations
@@ -22,7 +23,7 @@ from treering.hints import Hint
 from treering.ingest.drafts import Envelope
 from treering.ingest.secrets import Cleaner
 from treering.llm.tokens import estimate_tokens
-from treering.memory import Memory, memory_parts
+from treering.memory import Memory, index, memory_parts
 from treering.records import Context, Entry, Passage, Receipt
 from treering.search.context import against
 from treering.serve.threads import Kind
@@ -63,6 +64,19 @@ SHORT: Final = 12  # of an id: enough for git, and short in a commit message
 
 Reach = Callable[[str], Path]
 """Returns the folder that a client names. Raises AccessDenied unless it may be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The folders that a call may read, and whether its client has cancelled it."""
+
+    reach: Reach
+    cancelled: Event = field(default_factory=Event)
+
+    def ensure_wanted(self) -> None:
+        """Raise InputError if the call was cancelled."""
+        if self.cancelled.is_set():
+            raise InputError("the call was cancelled, so nothing was stored")
 
 
 def _none_if_empty(value: object) -> object:
@@ -129,7 +143,7 @@ def _tool(
 @_tool("remember", "ids", "masked", effect=_ADDS, threads="write")
 def remember(
     memory: Memory,
-    _: Reach,
+    call: Call,
     text: str,
     source: Annotated[Optional, Field(description="Project or topic it belongs to.")] = None,
     speaker: Annotated[Optional, Field(description="Who said it.")] = None,
@@ -138,25 +152,35 @@ def remember(
     """Keep a fact, decision or text for later conversations."""
     # Dated, so that later decisions supersede earlier ones.
     when = at or _time_of_equal(memory, text, source) or datetime.now().astimezone()
-    receipt = _add(memory, text, source=source, speaker=speaker, at=when)
+    is_long = len(text) > SLOW_CHARS and type(memory) is Memory  # a server's is indexed there
+    receipt = _add(memory, call, text, source, speaker, when, is_long=is_long)
     data = {"ids": [*receipt.ids], "masked": receipt.masked}
     if not receipt.ids:
         return ToolReply("known already", data)
     unready = "; not searchable yet" if receipt.pending else ""
     hidden = f"; {receipt.masked} secrets were masked" if receipt.masked else ""
     more = f" and {receipt.added - 1} more" if receipt.added > 1 else ""
-    later = _build_views if len(text) > SLOW_CHARS else None
+    later = _build_views if is_long else None
     return ToolReply(f"remembered as {receipt.ids[0]}{more}{hidden}{unready}", data, later)
 
 
-def _add(memory: Memory, text: str, source: str | None, speaker: str | None, at: Any) -> Receipt:
+def _add(
+    memory: Memory,
+    call: Call,
+    text: str,
+    source: str | None,
+    speaker: str | None,
+    at: Any,
+    *,
+    is_long: bool,
+) -> Receipt:
     """Add a text, and index it unless it is long: a client waits for a limited time."""
-    if len(text) <= SLOW_CHARS:
+    if type(memory) is not Memory:
         return memory.add(text, source=source, speaker=speaker, at=at, mask=True)
     _, views, intake, _ = memory_parts(memory)
     envelope = Envelope.check(None, at, speaker, None, None, mask=True)
-    receipt = envelope.count(intake.add(text, source, envelope))
-    return replace(receipt, pending=views.count_pending())
+    receipt = envelope.count(intake.add(text, source, envelope, check=call.ensure_wanted))
+    return replace(receipt, pending=views.count_pending()) if is_long else index(views, receipt)
 
 
 def _build_views(memory: Memory) -> None:
@@ -182,7 +206,7 @@ def _time_of_equal(memory: Memory, text: str, source: str | None) -> datetime | 
 @_tool("recall", "passages")
 def recall(
     memory: Memory,
-    _: Reach,
+    _: Call,
     query: str,
     budget: Tokens = RECALL_TOKENS,
     source: Optional = None,
@@ -222,7 +246,7 @@ def recall(
 @_tool("list", "entries")
 def list_entries(
     memory: Memory,
-    _: Reach,
+    _: Call,
     id: Optional = None,
     source: Optional = None,
     speaker: Optional = None,
@@ -245,7 +269,7 @@ def list_entries(
 
 
 @_tool("update", "id", effect=_DESTROYS, threads="write")
-def update(memory: Memory, _: Reach, id: str, text: str) -> ToolReply:
+def update(memory: Memory, _: Call, id: str, text: str) -> ToolReply:
     """Give an entry another text, by its id."""
     entry = memory.replace(id, Cleaner().clean(text))
     return ToolReply(f"updated {entry.id}", {"id": entry.id})
@@ -253,7 +277,7 @@ def update(memory: Memory, _: Reach, id: str, text: str) -> ToolReply:
 
 @_tool("forget", "ids", "scrubbed", effect=_DESTROYS, threads="write")
 def forget(
-    memory: Memory, _: Reach, ids: list[str] | None = None, source: Optional = None
+    memory: Memory, _: Call, ids: list[str] | None = None, source: Optional = None
 ) -> ToolReply:
     """Erase for good: entries by their ids, or all of a source."""
     if not ids and source is None:
@@ -272,7 +296,7 @@ def forget(
 @_tool("code_context")
 def code_context(
     memory: Memory,
-    _: Reach,
+    _: Call,
     instruction: str,
     budget: Tokens = CODE_TOKENS,
     near: Annotated[Optional, Field(description="PATH[:LINE] where the code will go.")] = None,
@@ -286,14 +310,14 @@ def code_context(
 @_tool("code_record", effect=_ADDS, threads="write")
 def code_record(
     memory: Memory,
-    reach: Reach,
+    call: Call,
     instruction: str,
     root: Repository = ".",
     note: Annotated[str, Field(description="How it was received.")] = "",
     outcome: Annotated[str, Field(description="accepted, rejected, or in other words.")] = "",
 ) -> ToolReply:
     """After changing code: remember the instruction and the changes of the git working tree."""
-    blocks = memory.code.record(instruction, root=reach(root), note=note, outcome=outcome)
+    blocks = memory.code.record(instruction, root=call.reach(root), note=note, outcome=outcome)
     if not blocks:
         return ToolReply(NOTHING_CHANGED)
     lines = [f"{block.id[:SHORT]} {block.key}" for block in blocks[:SHOWN_BLOCKS]]
@@ -304,13 +328,13 @@ def code_record(
 @_tool("code_check", threads="wait")  # git may take long over a large repository
 def code_check(
     memory: Memory,
-    reach: Reach,
+    call: Call,
     root: Repository = ".",
     staged: Annotated[bool, Field(description="The staged change, not the working tree.")] = False,
     message: Annotated[str, Field(description="The commit message.")] = "",
 ) -> ToolReply:
     """Before committing: earlier work that the change would undo. Cite an id to mean it."""
-    report = memory.code.check(root=reach(root), staged=staged, message=message)
+    report = memory.code.check(root=call.reach(root), staged=staged, message=message)
     if not report:
         return ToolReply(f"nothing is undone ({report.definitions} definitions changed)")
     return ToolReply("\n\n".join("\n".join(_fix_lines(fix)) for fix in report.undone))
