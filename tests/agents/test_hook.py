@@ -689,22 +689,18 @@ def test_the_log_shows_what_was_put_in_and_not_what_was_forgotten(
     assert not [path for path in kept if b"nine metres" in path.read_bytes()]
 
 
-@pytest.mark.parametrize(
-    ("payload", "said"),
-    [
+def test_an_odd_event_lets_the_prompt_through(server: Path, hook: Hook) -> None:
+    cases = [
         (b"{", "the event on standard input is not JSON: "),
         (b"[1]", "the event on standard input is JSON, but no object"),
         (b'{"cwd": 7, "workspace_roots": 3}', None),
         (b"", None),
         (b"\xff", "the event on standard input is not JSON: "),
-    ],
-)
-def test_an_odd_event_lets_the_prompt_through(
-    server: Path, hook: Hook, payload: bytes, said: str | None
-) -> None:
-    answer = hook("prompt", payload)
-    assert "hookSpecificOutput" not in answer
-    assert said is None or said in answer["systemMessage"]
+    ]
+    for payload, said in cases:
+        answer = hook("prompt", payload)
+        assert "hookSpecificOutput" not in answer
+        assert said is None or said in answer["systemMessage"]
 
 
 def test_a_memory_that_cannot_be_read_is_said_in_one_line(server: Path, hook: Hook) -> None:

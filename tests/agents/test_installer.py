@@ -68,13 +68,28 @@ def client(request: pytest.FixtureRequest) -> Client:
     return chosen
 
 
-def test_uninstalling_leaves_the_home_as_it_was(
+def test_a_client_is_given_what_it_lacks_once_and_left_as_it_was(
     client: Client, launcher: Launcher, home: Path
 ) -> None:
     fill(client, launcher)
     before = tree(home)
+    lines = {file.path: file.path.read_text().splitlines() for file in client.files(launcher)}
+    for plan in installer.install(client, launcher, dry_run=True):
+        shown = [line for line in plan.diff().splitlines()[2:] if line[0] in "+-"]
+        assert any("treering" in line for line in shown)
+        assert all(line.startswith("+") for line in shown)
+    assert tree(home) == before, "a dry run writes nothing"
+
     installer.install(client, launcher)
-    assert tree(home) != before
+    installed = tree(home)
+    assert installed != before
+    for path, there in lines.items():
+        assert set(there) <= set(path.read_text().splitlines())
+
+    plans = installer.install(client, launcher)
+    assert not any(plan.changes_something for plan in plans)
+    assert tree(home) == installed
+
     installer.uninstall(client)
     assert tree(home) == before
 
@@ -87,28 +102,6 @@ def test_a_client_without_settings_gets_files_that_go_again(
     assert all(file.path.is_file() for file in client.files(launcher))
     installer.uninstall(client)
     assert tree(home) == before
-
-
-def test_installing_again_changes_nothing(client: Client, launcher: Launcher, home: Path) -> None:
-    fill(client, launcher)
-    installer.install(client, launcher)
-    before = tree(home)
-    plans = installer.install(client, launcher)
-    assert not any(plan.changes_something for plan in plans)
-    assert tree(home) == before
-
-
-def test_a_dry_run_writes_nothing_and_shows_what_it_would(
-    client: Client, launcher: Launcher, home: Path
-) -> None:
-    fill(client, launcher)
-    before = tree(home)
-    plans = installer.install(client, launcher, dry_run=True)
-    assert tree(home) == before
-    for plan in plans:
-        added = [line for line in plan.diff().splitlines()[2:] if line.startswith("+")]
-        assert any("treering" in line for line in added)
-        assert not [line for line in plan.diff().splitlines()[2:] if line.startswith("-")]
 
 
 def test_what_a_client_wrote_since_stays_when_treering_goes(
@@ -202,28 +195,26 @@ def test_an_entry_that_somebody_else_wrote_is_not_taken_over(
     assert tree(home) == before
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
+def test_a_file_that_cannot_be_understood_is_named_and_left_alone(
+    launcher: Launcher, home: Path
+) -> None:
+    cases = [
         (b'{"a": 1\n"b": 2}', "line 2: "),
         (b"[1, 2]", "must be an object"),
         (b'{"hooks": 7}', "must be an object"),
         (b'{"hooks": {"Stop": {}}}', "must be a list"),
         (b"\xff\xfe{\x00", "not UTF-8 at byte 0"),
-    ],
-)
-def test_a_file_that_cannot_be_understood_is_named_and_left_alone(
-    launcher: Launcher, home: Path, content: bytes, said: str
-) -> None:
+    ]
     path = home / ".claude" / "settings.json"
     path.parent.mkdir()
-    path.write_bytes(content)
-    before = tree(home)
-    with pytest.raises(InputError) as raised:
-        installer.install(client_named("claude-code"), launcher)
-    assert said in str(raised.value)
-    assert str(path) in str(raised.value)
-    assert tree(home) == before
+    for content, said in cases:
+        path.write_bytes(content)
+        before = tree(home)
+        with pytest.raises(InputError) as raised:
+            installer.install(client_named("claude-code"), launcher)
+        assert said in str(raised.value)
+        assert str(path) in str(raised.value)
+        assert tree(home) == before
 
 
 def test_a_folder_in_place_of_a_file_is_named(launcher: Launcher, home: Path) -> None:
@@ -332,11 +323,3 @@ def test_processes_that_install_at_once_wait_for_each_other(home: Path) -> None:
     assert [process.returncode for process in running] == [0, 0, 0], ends
     hooks = meaning(home / ".gemini" / "settings.json")["hooks"]
     assert all(len(groups) == 1 for groups in hooks.values())
-
-
-def test_everything_that_was_there_is_there_still(client: Client, launcher: Launcher) -> None:
-    fill(client, launcher)
-    lines = {file.path: file.path.read_text().splitlines() for file in client.files(launcher)}
-    installer.install(client, launcher)
-    for path, before in lines.items():
-        assert [line for line in before if line not in path.read_text().splitlines()] == []

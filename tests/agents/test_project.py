@@ -77,10 +77,10 @@ def test_worktrees_of_a_bare_repository_are_one_project(tmp_path: Path) -> None:
     assert project_of(first) == project_of(second) == str(tmp_path / "x.git")
 
 
-@pytest.mark.parametrize("content", ["", "gitdir: \0", f"gitdir: {'x' * 9000}", "x", "gitdir: no"])
-def test_a_pointer_that_is_damaged_breaks_nothing(tmp_path: Path, content: str) -> None:
-    (tmp_path / ".git").write_text(content)
-    assert project_of(tmp_path)
+def test_a_pointer_that_is_damaged_breaks_nothing(tmp_path: Path) -> None:
+    for content in ("", "gitdir: \0", f"gitdir: {'x' * 9000}", "x", "gitdir: no"):
+        (tmp_path / ".git").write_text(content)
+        assert project_of(tmp_path)
 
 
 def test_each_folder_outside_a_repository_is_a_project(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -92,9 +93,7 @@ def test_a_long_chat_fits_the_budget_and_comes_back_to_what_was_said(
     assert "Topic 29" in shown.text
 
 
-@pytest.mark.parametrize("policy", ["auto", "window", "fragments", "nodes", "memo"])
-@pytest.mark.parametrize("budget", [120, 200, 400])
-def test_no_policy_exceeds_a_small_budget(open_memory: Open, policy: str, budget: int) -> None:
+def test_no_policy_exceeds_a_small_budget(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM(lambda _: "2"))
     memory.add(
         [
@@ -106,11 +105,13 @@ def test_no_policy_exceeds_a_small_budget(open_memory: Open, policy: str, budget
     )
     for first in range(0, 60, 6):
         place(memory, f"t{first} says", f"user says {first}. " * 4, first, first + 5)
-    prompt = memory.chat_prompt("What says 7?", policy=policy, budget=budget)
-    if policy == "memo" and budget > 200:
-        assert any("Related Topics" in one.text for one in prompt.materials.evidences)
-    assert prompt.tokens <= budget
-    assert sum(estimate_tokens(message.content) for message in prompt.messages) <= budget
+    policies = ("auto", "window", "fragments", "nodes", "memo")
+    for policy, budget in product(policies, (120, 200, 400)):
+        prompt = memory.chat_prompt("What says 7?", policy=policy, budget=budget)
+        if policy == "memo" and budget > 200:
+            assert any("Related Topics" in one.text for one in prompt.materials.evidences)
+        assert prompt.tokens <= budget
+        assert sum(estimate_tokens(message.content) for message in prompt.messages) <= budget
 
 
 def test_the_window_of_the_model_bounds_the_prompt_too(open_memory: Open) -> None:
@@ -455,15 +456,13 @@ def test_a_reply_that_cannot_be_remembered_is_an_error_of_the_model(
     assert memory.chat("Hello?").text == "Hello!"
 
 
-@pytest.mark.parametrize("message", ["", " \n", "a\0", "\ud800"])
-def test_a_message_that_is_no_text_is_refused_before_it_costs_anything(
-    open_memory: Open, message: str
-) -> None:
+def test_a_message_that_is_no_text_is_refused_before_it_costs_anything(open_memory: Open) -> None:
     memory, llm = talking(open_memory)
-    for call in (memory.chat, memory.chat_stream, memory.chat_prompt):
-        with pytest.raises(InputError):
-            call(message)
-    assert (llm.requests, memory.stats().entries) == ([], 0)
+    for message in ("", " \n", "a\0", "\ud800"):
+        for call in (memory.chat, memory.chat_stream, memory.chat_prompt):
+            with pytest.raises(InputError):
+                call(message)
+        assert (llm.requests, memory.stats().entries) == ([], 0)
 
 
 def test_a_message_that_no_prompt_holds_is_refused_and_not_kept(open_memory: Open) -> None:

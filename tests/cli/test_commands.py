@@ -38,16 +38,14 @@ def test_options_may_stand_before_or_after_the_command(treering: Treering, tmp_p
     assert treering("--json", "spaces", "-m", two).stdout == '{"space": "default"}\n'
 
 
-@pytest.mark.parametrize("option", ["--memory", "--space", "--embedder", "--llm"])
-def test_an_empty_option_is_refused_and_no_default_stands_for_it(
-    treering: Treering, option: str
-) -> None:
+def test_an_empty_option_is_refused_and_no_default_stands_for_it(treering: Treering) -> None:
     treering("add", "words")
-    for arguments in (("stats", option, ""), (option, "", "stats")):
-        refused = treering(*arguments)
-        assert refused.exit_code == 2
-        assert refused.stdout == ""
-        assert f"{option}: it is empty" in " ".join(refused.stderr.split())
+    for option in ("--memory", "--space", "--embedder", "--llm"):
+        for arguments in (("stats", option, ""), (option, "", "stats")):
+            refused = treering(*arguments)
+            assert refused.exit_code == 2
+            assert refused.stdout == ""
+            assert f"{option}: it is empty" in " ".join(refused.stderr.split())
 
 
 def test_without_a_path_a_memory_in_the_current_folder_is_taken(
@@ -60,21 +58,17 @@ def test_without_a_path_a_memory_in_the_current_folder_is_taken(
     assert len(records(treering("list", "--json", "-m", tmp_path / "treering.db"))) == 2
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_commands_that_only_read_make_no_memory(treering: Treering, tmp_path: Path) -> None:
+    cases = [
         *(["search", "x"], ["context", "x"], ["ask", "x"], ["list"], ["show", "x"], ["settle"]),
         *(["forget", "x"], ["fit"], ["reembed", "hashing"], ["export"], ["stats"], ["spaces"]),
         ["replace", "x", "y"],
-    ],
-)
-def test_commands_that_only_read_make_no_memory(
-    treering: Treering, tmp_path: Path, command: list[str]
-) -> None:
-    result = treering(*command)
-    assert result.exit_code == 2
-    assert "treering add" in result.stderr
-    assert list(tmp_path.iterdir()) == []
+    ]
+    for command in cases:
+        result = treering(*command)
+        assert result.exit_code == 2
+        assert "treering add" in result.stderr
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_the_version_is_told(treering: Treering) -> None:

@@ -42,9 +42,8 @@ def test_hits_come_best_first_as_lines_of_json(filled: Treering) -> None:
         assert sum(hit["why"]["terms"].values()) == pytest.approx(hit["score"], abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
+def test_filters_narrow_search_and_list_alike(filled: Treering) -> None:
+    cases: list[tuple[list[str], set[str]]] = [
         (["--speaker", "Ana"], {"My sister moved to Porto.", "She found a flat by the river."}),
         (["--source", "book"], {"An otter is an animal."}),
         (["--meta", "page=7"], {"An otter is an animal."}),
@@ -53,15 +52,12 @@ def test_hits_come_best_first_as_lines_of_json(filled: Treering) -> None:
         (["--kind", "text"], {"An otter is an animal."}),
         (["--session", "none"], set()),
         (["--speaker", "Ana", "--source", "book"], set()),
-    ],
-)
-def test_filters_narrow_search_and_list_alike(
-    filled: Treering, options: list[str], expected: set[str]
-) -> None:
-    for command in (["search", "otter", "--json"], ["list", "--json"]):
-        result = filled(*command, *options)
-        assert result.exit_code == 0
-        assert {hit["text"] for hit in records(result)} == expected
+    ]
+    for options, expected in cases:
+        for command in (["search", "otter", "--json"], ["list", "--json"]):
+            result = filled(*command, *options)
+            assert result.exit_code == 0
+            assert {hit["text"] for hit in records(result)} == expected
 
 
 def test_conditions_on_one_key_must_all_hold(treering: Treering) -> None:
@@ -76,14 +72,17 @@ def test_conditions_on_one_key_must_all_hold(treering: Treering) -> None:
         assert [entry["text"] for entry in records(treering("list", *options, "--json"))] == texts
 
 
-@pytest.mark.parametrize(
-    "pairs", [["page=1", "page=2"], ["page>=4", "page=2"], ["page=2", "page>=4"], ["a>1", "a>3"]]
-)
-def test_a_condition_that_would_be_lost_is_refused(filled: Treering, pairs: list[str]) -> None:
-    options = [part for pair in pairs for part in ("--meta", pair)]
-    refused = filled("list", *options)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert f"--meta {pairs[1]!r} cannot be joined with" in refused.stderr
+def test_a_condition_that_would_be_lost_is_refused(filled: Treering) -> None:
+    for pairs in (
+        ["page=1", "page=2"],
+        ["page>=4", "page=2"],
+        ["page=2", "page>=4"],
+        ["a>1", "a>3"],
+    ):
+        options = [part for pair in pairs for part in ("--meta", pair)]
+        refused = filled("list", *options)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert f"--meta {pairs[1]!r} cannot be joined with" in refused.stderr
 
 
 def test_nothing_found_is_no_failure(filled: Treering) -> None:
@@ -110,9 +109,8 @@ def test_relations_can_be_chosen_weighed_and_turned_off(filled: Treering) -> Non
     )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_choices_that_cannot_be_meant_are_refused(filled: Treering) -> None:
+    cases = [
         ["--relation", "none", "--relation", "time"],
         ["--relation", "kinship"],
         ["--alpha", "much"],
@@ -120,22 +118,19 @@ def test_relations_can_be_chosen_weighed_and_turned_off(filled: Treering) -> Non
         ["--since", "once upon a time"],
         ["--mode", "psychic"],
         ["--k", "0"],
-    ],
-)
-def test_choices_that_cannot_be_meant_are_refused(filled: Treering, options: list[str]) -> None:
-    result = filled("search", "otter", *options)
-    assert result.exit_code == 2
-    assert result.stdout == ""
+    ]
+    for options in cases:
+        result = filled("search", "otter", *options)
+        assert result.exit_code == 2
+        assert result.stdout == ""
 
 
-@pytest.mark.parametrize("least", ["nan", "-0.1", "1.5", "inf"])
-def test_a_confidence_that_is_none_is_refused_with_what_is_one(
-    filled: Treering, least: str
-) -> None:
-    for command in ("search", "context"):
-        refused = filled(command, "otter", "--min-confidence", least)
-        assert refused.exit_code == 2
-        assert f"--min-confidence {least}; give a number from 0 to 1" in refused.stderr
+def test_a_confidence_that_is_none_is_refused_with_what_is_one(filled: Treering) -> None:
+    for least in ("nan", "-0.1", "1.5", "inf"):
+        for command in ("search", "context"):
+            refused = filled(command, "otter", "--min-confidence", least)
+            assert refused.exit_code == 2
+            assert f"--min-confidence {least}; give a number from 0 to 1" in refused.stderr
 
 
 def test_explain_shows_terms_that_add_up(filled: Treering) -> None:

@@ -68,28 +68,22 @@ def test_a_folder_that_is_gone_as_a_whole_is_told_how_to_be_forgotten(
     assert treering("list", "--json").stdout == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
+def test_only_a_folder_is_synced_in_the_words_of_the_shell(
+    treering: Treering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here.md").write_text("A note.")
+    cases: list[tuple[tuple[str, ...], str]] = [
         (("notes",), "there is no file or folder 'notes'"),
         (("A boat.",), "there is no file or folder 'A boat.'"),
         (("here.md",), "'here.md' is a file"),
         ((".", "--text"), "--text for a text"),
-    ],
-)
-def test_only_a_folder_is_synced_in_the_words_of_the_shell(
-    treering: Treering,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    reason: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "here.md").write_text("A note.")
-    result = treering("add", "--sync", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert reason in result.stderr
-    assert not (tmp_path / "life.db").exists()
+    ]
+    for arguments, reason in cases:
+        result = treering("add", "--sync", *arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert reason in result.stderr
+        assert not (tmp_path / "life.db").exists()
 
 
 def test_a_text_is_read_from_standard_input(treering: Treering) -> None:
@@ -154,9 +148,11 @@ def test_a_value_that_begins_like_json_and_is_none_is_refused_and_named(
         assert treering("search", "words", "--meta", f"a{sign}{value}").exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("pairs", "reason"),
-    [
+def test_metadata_that_is_a_condition_or_given_twice_is_not_stored(
+    treering: Treering, tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("Words.")
+    cases = [
         (["a>=3"], "'a>=3' is a condition"),
         (["a<=3"], "is a condition"),
         (["a!=3"], "is a condition"),
@@ -164,18 +160,14 @@ def test_a_value_that_begins_like_json_and_is_none_is_refused_and_named(
         (['a={"$near": 1}'], "is a condition"),
         (["a=1", "b=1", "a=2"], "gives 'a' twice"),
         (["a=1", "a=1"], "gives 'a' twice"),
-    ],
-)
-def test_metadata_that_is_a_condition_or_given_twice_is_not_stored(
-    treering: Treering, tmp_path: Path, pairs: list[str], reason: str
-) -> None:
-    (tmp_path / "note.txt").write_text("Words.")
-    options = [part for pair in pairs for part in ("--meta", pair)]
-    for command in (("add", "words"), ("ingest", "note.txt")):
-        refused = treering(*command, *options)
-        assert refused.exit_code == 2
-        assert reason in refused.stderr
-        assert not (tmp_path / "life.db").exists()
+    ]
+    for pairs, reason in cases:
+        options = [part for pair in pairs for part in ("--meta", pair)]
+        for command in (("add", "words"), ("ingest", "note.txt")):
+            refused = treering(*command, *options)
+            assert refused.exit_code == 2
+            assert reason in refused.stderr
+            assert not (tmp_path / "life.db").exists()
 
 
 def test_replace_changes_the_text_and_nothing_else(treering: Treering) -> None:
@@ -218,30 +210,28 @@ def test_an_export_of_a_whole_file_is_imported_space_by_space(
     assert treering("list", "-m", copy, "--space", "ana").stdout.count("\n") == 1
 
 
-@pytest.mark.parametrize("lines", ["", "\n", "{}", "not json\n", '{"format": "treering"}'])
-def test_what_is_no_export_is_refused_and_changes_nothing(treering: Treering, lines: str) -> None:
+def test_what_is_no_export_is_refused_and_changes_nothing(treering: Treering) -> None:
     treering("add", "Words.")
-    refused = treering("import", stdin=lines)
-    assert refused.exit_code == 2
-    assert "export" in refused.stderr
-    assert treering("list").stdout.count("\n") == 1
+    for lines in ("", "\n", "{}", "not json\n", '{"format": "treering"}'):
+        refused = treering("import", stdin=lines)
+        assert refused.exit_code == 2
+        assert "export" in refused.stderr
+        assert treering("list").stdout.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["--since", "2030"], ["--origin", "codex"], ["--origin", "x"], ["--project", "."], ["--mask"]],
-)
 def test_an_export_refuses_options_that_are_for_conversations(
-    treering: Treering, tmp_path: Path, options: list[str]
+    treering: Treering, tmp_path: Path
 ) -> None:
     treering("add", "Words.")
     file, copy = tmp_path / "export.jsonl", tmp_path / "copy.db"
     treering("export", file)
-    for name, piped in ((str(file), None), ("-", file.read_text("utf-8"))):
-        refused = treering("import", name, *options, "-m", copy, stdin=piped)
-        assert (refused.exit_code, refused.stdout) == (2, "")
-        assert f"{options[0]} is for conversations" in refused.stderr
-        assert not copy.exists()
+    given = ("--since 2030", "--origin codex", "--origin x", "--project .", "--mask")
+    for options in map(str.split, given):
+        for name, piped in ((str(file), None), ("-", file.read_text("utf-8"))):
+            refused = treering("import", name, *options, "-m", copy, stdin=piped)
+            assert (refused.exit_code, refused.stdout) == (2, "")
+            assert f"{options[0]} is for conversations" in refused.stderr
+            assert not copy.exists()
     assert treering("import", file, "--no-mask", "-m", copy).stdout == "added 1 entry\n"
 
 

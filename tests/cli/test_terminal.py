@@ -117,20 +117,18 @@ def test_a_month_before_a_day_that_the_month_has_not_is_its_last_day() -> None:
     assert moment("one month ago", NOW.replace(month=3, day=31)) == "2026-02-28T00:00:00+02:00"
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
+def test_what_expires_at_no_time_to_come_is_refused_before_a_file_is_made(
+    treering: Treering, tmp_path: Path
+) -> None:
+    cases = [
         *((words, "tomorrow or 'in 3 days'") for words in ("next spring", "in 9999 years", "")),
         *((words, "has passed") for words in ("yesterday", "today", "3 days ago", "2020-01-01")),
-    ],
-)
-def test_what_expires_at_no_time_to_come_is_refused_before_a_file_is_made(
-    treering: Treering, tmp_path: Path, words: str, told: str
-) -> None:
-    refused = treering("add", "A code.", "--expires", words)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert told in refused.stderr
-    assert not (tmp_path / "life.db").exists()
+    ]
+    for words, told in cases:
+        refused = treering("add", "A code.", "--expires", words)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert told in refused.stderr
+        assert not (tmp_path / "life.db").exists()
 
 
 def test_a_text_is_kept_until_a_time_in_words(treering: Treering) -> None:
@@ -179,11 +177,11 @@ def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> Non
     assert (changes.exit_code, changes.stdout) == (0, "")
 
 
-@pytest.mark.parametrize("command", [(), ("search",), ("tree", "search"), ("serve", "key", "add")])
-def test_a_short_h_is_help(treering: Treering, command: tuple[str, ...]) -> None:
-    result = treering(*command, "-h")
-    assert result.exit_code == 0
-    assert result.stdout == treering(*command, "--help").stdout
+def test_a_short_h_is_help(treering: Treering) -> None:
+    for command in ((), ("search",), ("tree", "search"), ("serve", "key", "add")):
+        result = treering(*command, "-h")
+        assert result.exit_code == 0
+        assert result.stdout == treering(*command, "--help").stdout
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])

@@ -181,17 +181,22 @@ def test_a_view_is_rebuilt_by_its_name(treering: Treering, identity: str) -> Non
     assert "no view 'leaves'; there are" in refused.stderr
 
 
-@pytest.mark.parametrize(
-    "command", [["search", "Hello"], ["stats"], ["forget", "x"], ["export"], ["tree"], ["memo"]]
-)
 def test_a_space_that_is_not_there_is_an_error_and_not_an_empty_answer(
-    treering: Treering, identity: str, command: list[str]
+    treering: Treering, identity: str
 ) -> None:
-    result = treering(*command, "--space", "defualt")
-    assert result.exit_code == 2
-    assert "no space 'defualt'" in result.stderr
-    assert "treering spaces" in result.stderr
-    assert records(treering("spaces", "--json", "--space", "defualt")) == [{"space": "default"}]
+    for command in (
+        ["search", "Hello"],
+        ["stats"],
+        ["forget", "x"],
+        ["export"],
+        ["tree"],
+        ["memo"],
+    ):
+        result = treering(*command, "--space", "defualt")
+        assert result.exit_code == 2
+        assert "no space 'defualt'" in result.stderr
+        assert "treering spaces" in result.stderr
+        assert records(treering("spaces", "--json", "--space", "defualt")) == [{"space": "default"}]
 
 
 def test_entries_are_pinned_superseded_and_kept_for_a_while(treering: Treering) -> None:

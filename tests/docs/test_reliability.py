@@ -89,7 +89,7 @@ def test_a_suite_that_takes_too_long_is_ended_with_its_processes(tmp_path: Path)
     test = tmp_path / "test_hanging.py"
     test.write_text(HANGING.format(place=str(place)), "utf-8")
     began = time.monotonic()
-    assert not faults.is_passed([str(test)], os.environ, 10)
+    assert not faults.is_passed([str(test)], os.environ, 4)
     assert time.monotonic() - began < 60
     if place.exists():
         state = subprocess.run(

@@ -130,9 +130,8 @@ def test_parts_tool_calls_and_other_keys_of_messages_are_kept(memory: Memory) ->
     assert second.metadata == {"model": "m", "tool_calls": [{"id": "x"}]}
 
 
-@pytest.mark.parametrize(
-    ("content", "error", "message"),
-    [
+def test_content_that_cannot_be_kept_is_refused_and_changes_nothing(memory: Memory) -> None:
+    cases: list[tuple[Any, type[InputError], str]] = [
         ("", EmptyText, "the text has no text"),
         (" \n\t", EmptyText, "not white space"),
         ([], EmptyText, "no messages"),
@@ -148,20 +147,16 @@ def test_parts_tool_calls_and_other_keys_of_messages_are_kept(memory: Memory) ->
         ([{"role": "user", "content": "a", "metadata": 5}], InputError, "metadata is a int"),
         ([{"role": "user", "content": "a", "x": {1}}], InputError, "stored as JSON"),
         ([{"role": "user", "content": [5]}], InputError, "a content part is a int"),
-    ],
-)
-def test_content_that_cannot_be_kept_is_refused_and_changes_nothing(
-    memory: Memory, content: Any, error: type[InputError], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        memory.add(content)
-    assert memory.stats().entries == 0
+    ]
+    for content, error, message in cases:
+        with pytest.raises(error, match=message):
+            memory.add(content)
+        assert memory.stats().entries == 0
     assert memory.add("The memory still works.").added == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_what_is_said_of_a_text_is_checked(memory: Memory) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"source": ""}, "source is ''"),
         ({"source": "a\nb"}, "control character"),
         ({"source": "a\ud800"}, "source"),
@@ -176,20 +171,17 @@ def test_content_that_cannot_be_kept_is_refused_and_changes_nothing(
         ({"metadata": {"x": "\ud800"}}, "surrogate"),
         ({"metadata": {"x": ["\0"]}}, "NUL"),
         ({"metadata": {1: "x"}}, "key 1 is not a text"),
-    ],
-)
-def test_what_is_said_of_a_text_is_checked(
-    memory: Memory, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        memory.add("text", **options)
-    assert list(memory.entries()) == []
+    ]
+    for options, message in cases:
+        with pytest.raises(InputError, match=message):
+            memory.add("text", **options)
+        assert list(memory.entries()) == []
 
 
-@pytest.mark.parametrize("role", [*ROLES, "human", "ai", "model", "bot", "User", "user 2"])
-def test_roles_as_models_and_chat_exports_have_them_are_accepted(memory: Memory, role: str) -> None:
-    memory.add([{"role": role, "content": "Hello there."}])
-    assert [entry.role for entry in memory.entries()] == [role]
+def test_roles_as_models_and_chat_exports_have_them_are_accepted(memory: Memory) -> None:
+    roles = [*ROLES, "human", "ai", "model", "bot", "User", "user 2"]
+    memory.add([{"role": role, "content": "Hello there."} for role in roles])
+    assert [entry.role for entry in memory.entries()] == roles
 
 
 def test_times_are_kept_to_the_microsecond_and_returned_in_utc(memory: Memory) -> None:
@@ -366,23 +358,19 @@ def test_json_that_holds_no_messages_is_text(memory: Memory, tmp_path: Path) -> 
     assert [entry.kind for entry in memory.entries()] == ["text"] * 5
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
+def test_what_is_said_to_be_a_chat_and_is_none_is_refused(memory: Memory, tmp_path: Path) -> None:
+    cases = [
         ('[{"role": "user", "content": "a"', r"chat\.json is not JSON \(.*\); mend it"),
         ('[{"role": "user"}]', r"chat\.json holds no chat: give messages with 'role' and"),
         ('{"city": "Porto"}', "holds no chat"),
         ("[]", "holds no chat"),
-    ],
-)
-def test_what_is_said_to_be_a_chat_and_is_none_is_refused(
-    memory: Memory, tmp_path: Path, content: str, told: str
-) -> None:
-    file = tmp_path / "chat.json"
-    file.write_text(content, "utf-8")
-    with pytest.raises(InputError, match=told):
-        memory.add(file, kind="chat")
-    assert memory.stats().entries == 0
+    ]
+    for content, told in cases:
+        file = tmp_path / "chat.json"
+        file.write_text(content, "utf-8")
+        with pytest.raises(InputError, match=told):
+            memory.add(file, kind="chat")
+        assert memory.stats().entries == 0
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-32"])
@@ -417,13 +405,13 @@ def test_replace_may_give_an_entry_the_text_of_another(memory: Memory) -> None:
     assert memory.replace(one, "one").text == "one"
 
 
-@pytest.mark.parametrize("text", ["", " ", "a\0", "x" * (MAX_ENTRY_CHARS + 1)])
-def test_a_replacement_that_cannot_be_kept_leaves_the_entry(memory: Memory, text: str) -> None:
+def test_a_replacement_that_cannot_be_kept_leaves_the_entry(memory: Memory) -> None:
     entry = memory.add("one", source="notes").ids[0]
-    with pytest.raises(InputError):
-        memory.replace(entry, text)
-    assert memory.get(entry).text == "one"
-    assert memory.search("one")
+    for text in ("", " ", "a\0", "x" * (MAX_ENTRY_CHARS + 1)):
+        with pytest.raises(InputError):
+            memory.replace(entry, text)
+        assert memory.get(entry).text == "one"
+        assert memory.search("one")
 
 
 def test_an_unknown_entry_is_named(memory: Memory) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +148,8 @@ def a_line(**fields: Any) -> str:
 HEADER = '{"format": "treering", "version": 1}'
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
+def test_an_export_that_cannot_be_read_is_refused_and_nothing_is_imported(memory: Memory) -> None:
+    cases: list[tuple[list[str], str]] = [
         ([], "line 1 is not JSON"),
         (["not JSON"], "line 1 is not JSON"),
         (["[]"], "line 1 is not a JSON object"),
@@ -198,14 +197,11 @@ HEADER = '{"format": "treering", "version": 1}'
             ],
             "settings.*w is 7",
         ),
-    ],
-)
-def test_an_export_that_cannot_be_read_is_refused_and_nothing_is_imported(
-    memory: Memory, lines: list[str], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        memory.import_(lines)
-    assert memory.spaces() == []
+    ]
+    for export, message in cases:
+        with pytest.raises(InputError, match=message):
+            memory.import_(export)
+        assert memory.spaces() == []
     memory.add("The memory still works.")
     assert memory.search("memory works")
 
@@ -271,12 +267,9 @@ def test_a_large_export_does_not_change_the_settings_either(open_memory: Open) -
     assert other.configure().k == 3
 
 
-@pytest.mark.parametrize("choices", [{"k": 10**9}, {"k": 0}, {"policy": "none such"}])
-@pytest.mark.parametrize("settings", [True, False])
-def test_settings_that_no_space_may_have_refuse_the_export(
-    open_memory: Open, choices: dict[str, Any], settings: bool
-) -> None:
-    memory = open_memory()
-    with pytest.raises(InputError):
-        memory.import_(exported(choices=choices), settings=settings)
-    assert memory.spaces() == []
+def test_settings_that_no_space_may_have_refuse_the_export(memory: Memory) -> None:
+    cases: list[dict[str, Any]] = [{"k": 10**9}, {"k": 0}, {"policy": "none such"}]
+    for choices, settings in product(cases, (True, False)):
+        with pytest.raises(InputError):
+            memory.import_(exported(choices=choices), settings=settings)
+        assert memory.spaces() == []

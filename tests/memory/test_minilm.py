@@ -29,21 +29,17 @@ def reference(tmp_path_factory: pytest.TempPathFactory, model: MiniLM) -> Iterat
         yield memory
 
 
-@pytest.mark.parametrize(
-    ("question", "source"),
-    [
+def test_a_question_in_other_words_finds_its_page(reference: Memory) -> None:
+    cases = [
         ("How do I make an anonymous function?", "lambda"),
         ("How is a context manager entered and left?", "with"),
         ("How can a statement check a debugging condition?", "assert"),
         ("How do I leave a loop early?", "break"),
         ("What statement does nothing when it is executed?", "pass"),
-    ],
-)
-def test_a_question_in_other_words_finds_its_page(
-    reference: Memory, question: str, source: str
-) -> None:
-    assert source in [hit.source for hit in reference.search(question, k=2)]
-    assert f"] {source}\n" in str(reference.context(question, budget=600))
+    ]
+    for question, source in cases:
+        assert source in [hit.source for hit in reference.search(question, k=2)]
+        assert f"] {source}\n" in str(reference.context(question, budget=600))
 
 
 def test_it_opens_again_with_the_default_model(tmp_path: Path, model: MiniLM) -> None:

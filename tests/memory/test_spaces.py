@@ -227,25 +227,21 @@ READS: list[Callable[[Memory], object]] = [
 ]
 
 
-@pytest.mark.parametrize("read", READS)
-def test_reading_a_space_that_is_not_there_is_an_error(
-    open_memory: Open, read: Callable[[Memory], object]
-) -> None:
+def test_reading_a_space_that_is_not_there_is_an_error(open_memory: Open) -> None:
     open_memory(space="home").add("I live in Porto.")
     typo = open_memory(space="hoem", llm=ScriptedLLM([]))
-    with pytest.raises(UnknownSpace):
-        read(typo)
-    assert typo.spaces() == ["home"]
+    for read in READS:
+        with pytest.raises(UnknownSpace):
+            read(typo)
+        assert typo.spaces() == ["home"]
 
 
 @pytest.mark.both_engines
-@pytest.mark.parametrize("read", READS[:5])
-def test_a_file_without_any_space_is_a_new_one_and_finds_nothing(
-    memory: Memory, read: Callable[[Memory], object]
-) -> None:
-    read(memory)
-    assert memory.stats().entries == 0
-    assert memory.spaces() == []
+def test_a_file_without_any_space_is_a_new_one_and_finds_nothing(memory: Memory) -> None:
+    for read in READS[:5]:
+        read(memory)
+        assert memory.stats().entries == 0
+        assert memory.spaces() == []
 
 
 @pytest.mark.both_engines

@@ -167,12 +167,10 @@ def test_the_receipt_names_the_files_that_the_entries_were_read_from(
     assert memory.forget(*[entry.id for entry in memory.entries()]).files == (str(note), str(path))
 
 
-@pytest.mark.parametrize(("key", "digest"), [("00", "01" * 16), ("00" * 16, "x"), (None, "")])
-def test_a_line_that_cannot_be_one_of_a_forgotten_entry_is_refused(
-    memory: Memory, key: str | None, digest: str
-) -> None:
-    with pytest.raises(InputError, match="line 2"):
-        memory.import_([header({}), json.dumps({"forgotten": digest, "key": key})])
+def test_a_line_that_cannot_be_one_of_a_forgotten_entry_is_refused(memory: Memory) -> None:
+    for key, digest in (("00", "01" * 16), ("00" * 16, "x"), (None, "")):
+        with pytest.raises(InputError, match="line 2"):
+            memory.import_([header({}), json.dumps({"forgotten": digest, "key": key})])
 
 
 def test_a_space_takes_over_no_more_keys_than_an_import_can_try(memory: Memory) -> None:

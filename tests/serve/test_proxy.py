@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
+from itertools import product
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -254,30 +255,25 @@ HOSTILE_HEADERS = {
 }
 
 
-@pytest.mark.parametrize("path_of_api", ["/v1/models", "/v1/chat/completions"])
-@pytest.mark.parametrize("status", [200, 302, 500])
-@pytest.mark.parametrize("stream", [False, True])
-def test_no_header_of_the_model_server_acts_on_the_origin_of_this_one(
-    path: Path, path_of_api: str, status: int, stream: bool
-) -> None:
+def test_no_header_of_the_model_server_acts_on_the_origin_of_this_one(path: Path) -> None:
     page = b"<script>fetch('/v1/entries')</script>"
 
-    def act(handler: BaseHTTPRequestHandler, _: threading.Event) -> None:
-        send(handler, status, page, **HOSTILE_HEADERS, x_request_id="r1")
+    def fails(status: int) -> Act:
+        return lambda handler, _: send(handler, status, page, **HOSTILE_HEADERS, x_request_id="r1")
 
-    with between(path, act) as (client, _):
-        sent = {"model": "m", "messages": [user("Hi")], "stream": stream}
-        method = "GET" if path_of_api == "/v1/models" else "POST"
-        reply = httpx2.request(
-            method, str(client.base_url.join(path_of_api)), json=sent if method == "POST" else None
-        )
-    assert (reply.status_code, reply.content) == (status, page)
-    assert reply.headers["content-type"] == "text/plain; charset=utf-8"
-    assert reply.headers["x-content-type-options"] == "nosniff"
-    assert reply.headers["x-request-id"] == "r1"
-    passed = {name.replace("-", "_") for name in reply.headers} & HOSTILE_HEADERS.keys()
-    assert passed <= {"x_treering_memories"}  # its own
-    assert reply.headers.get("x-treering-memories") in (None, "")
+    cases = [*product(("models", "chat/completions"), (200, 302, 500), (False, True))]
+    with between(path, *(fails(status) for _, status, _ in cases)) as (client, _):
+        for route, status, stream in cases:
+            sent = {"model": "m", "messages": [user("Hi")], "stream": stream}
+            method, body_ = ("GET", None) if route == "models" else ("POST", sent)
+            reply = httpx2.request(method, f"{client.base_url}{route}", json=body_)
+            assert (reply.status_code, reply.content) == (status, page)
+            assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+            assert reply.headers["x-content-type-options"] == "nosniff"
+            assert reply.headers["x-request-id"] == "r1"
+            passed = {name.replace("-", "_") for name in reply.headers} & HOSTILE_HEADERS.keys()
+            assert passed <= {"x_treering_memories"}  # its own
+            assert reply.headers.get("x-treering-memories") in (None, "")
 
 
 def test_a_question_that_is_asked_again_after_an_error_is_remembered_once(
@@ -318,14 +314,12 @@ def test_what_is_no_chat_request_is_for_the_model_server_to_refuse(path: Path) -
         assert model.requests[0].body == {"model": "m"}
 
 
-@pytest.mark.parametrize(
-    "name", ["%2e%2e/files", "..%2ffiles", "m%2f..%2f..%2f..%2fadmin", "%2e", "m/%2e%2e"]
-)
-def test_no_name_of_a_model_leads_to_what_else_the_model_server_has(path: Path, name: str) -> None:
+def test_no_name_of_a_model_leads_to_what_else_the_model_server_has(path: Path) -> None:
     with between(path, says("never")) as (client, model):
-        answer = httpx2.get(f"{client.base_url}models/{name}")
-        assert answer.status_code == 404
-        assert answer.json()["error"]["message"].startswith("there is no ")
+        for name in ("%2e%2e/files", "..%2ffiles", "m%2f..%2f..%2f..%2fadmin", "%2e", "m/%2e%2e"):
+            answer = httpx2.get(f"{client.base_url}models/{name}")
+            assert answer.status_code == 404
+            assert answer.json()["error"]["message"].startswith("there is no ")
         assert model.requests == []
 
 
@@ -503,9 +497,11 @@ def test_a_key_of_anthropic_s_clients_opens_its_space(serve: Serve, make_key: Ma
     assert serve().get("/v1/stats", headers={"x-api-key": "tr_no"}).status_code == 401
 
 
-@pytest.mark.parametrize(
-    ("method", "path_"),
-    [
+@pytest.mark.parametrize("keyed", [False, True])
+def test_nothing_stored_at_the_model_server_is_reached(
+    path: Path, make_key: MakeKey, keyed: bool
+) -> None:
+    stored = [
         ("GET", "responses/resp_1"),
         ("GET", "responses/resp_1/input_items"),
         ("POST", "responses/resp_1/cancel"),
@@ -520,18 +516,14 @@ def test_a_key_of_anthropic_s_clients_opens_its_space(serve: Serve, make_key: Ma
         ("GET", "embeddings"),
         ("POST", "models/m"),
         ("DELETE", "models/m"),
-    ],
-)
-@pytest.mark.parametrize("keyed", [False, True])
-def test_nothing_stored_at_the_model_server_is_reached(
-    path: Path, make_key: MakeKey, method: str, path_: str, keyed: bool
-) -> None:
+    ]
     headers = bearer(make_key("ann")) if keyed else {}
     with between(path, *[body(b"{}")] * 2) as (client, model):
-        address = f"{client.base_url}{path_}"
-        answer = httpx2.request(method, address, headers=headers, content=b"{}")
-        assert answer.status_code == 404
-        assert answer.json()["error"]["type"] == "treering"
+        for method, path_ in stored:
+            address = f"{client.base_url}{path_}"
+            answer = httpx2.request(method, address, headers=headers, content=b"{}")
+            assert answer.status_code == 404
+            assert answer.json()["error"]["type"] == "treering"
         counted = httpx2.post(f"{client.base_url}messages/count_tokens", headers=headers, json={})
         shown = httpx2.get(f"{client.base_url}models/org/m", headers=headers)
         assert counted.is_success
@@ -551,24 +543,28 @@ STORED_PARTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("path_", "part"), STORED_PARTS)
 def test_a_key_reaches_nothing_that_another_has_stored_at_the_model_server(
-    path: Path, make_key: MakeKey, path_: str, part: dict[str, Any]
+    path: Path, make_key: MakeKey
 ) -> None:
-    sent = {"input": "Hi", "messages": [user("Hi")], "max_tokens": 9} | part
-    reply = reply_in(path_, "Hello.")
-    with between(path, reply_act := body(reply)) as (client, _):
-        assert httpx2.post(f"{client.base_url}{path_}", json=sent).content == reply
-    headers = bearer(make_key("ann"))
+    greeting: dict[str, Any] = {"input": "Hi", "messages": [user("Hi")]}
     harmless: dict[str, Any] = {"previous_response_id": None, "container": {"skills": []}}
-    with between(path, reply_act) as (client, model):
-        refused = httpx2.post(f"{client.base_url}{path_}", json=sent, headers=headers)
-        assert refused.status_code == 400
-        assert refused.json()["error"]["type"] == "treering"
-        sent = {"input": "Hi", "messages": [user("Hi")], **harmless}
-        passed = httpx2.post(f"{client.base_url}{path_}", json=sent, headers=headers)
-        assert passed.content == reply
-    assert len(model.requests) == 1
+    replies = [reply_in(path_, "Hello.") for path_, _ in STORED_PARTS]
+    cases = [*zip(STORED_PARTS, replies, strict=True)]
+    with between(path, *map(body, replies)) as (client, _):
+        for (path_, part), reply in cases:
+            sent = greeting | {"max_tokens": 9} | part
+            assert httpx2.post(f"{client.base_url}{path_}", json=sent).content == reply
+    headers = bearer(make_key("ann"))
+    with between(path, *map(body, replies)) as (client, model):
+        for (path_, part), reply in cases:
+            sent = greeting | {"max_tokens": 9} | part
+            refused = httpx2.post(f"{client.base_url}{path_}", json=sent, headers=headers)
+            assert refused.status_code == 400
+            assert refused.json()["error"]["type"] == "treering"
+            sent = greeting | harmless
+            passed = httpx2.post(f"{client.base_url}{path_}", json=sent, headers=headers)
+            assert passed.content == reply
+    assert len(model.requests) == len(STORED_PARTS)
 
 
 def test_calls_of_tools_are_no_references_to_what_is_stored(path: Path, make_key: MakeKey) -> None:

@@ -63,9 +63,8 @@ def test_a_page_goes_on_where_it_ended_even_if_entries_were_forgotten(talk: Test
     assert [one["text"] for one in rest["entries"]] == [one["content"] for one in SAID[1:]]
 
 
-@pytest.mark.parametrize(
-    ("method", "route", "sent", "param"),
-    [
+def test_a_problem_names_the_field_with_the_bad_value(talk: TestClient) -> None:
+    cases: list[tuple[str, str, Any, str]] = [
         ("POST", "search", {"query": "x", "k": 0}, "k"),
         ("POST", "search", {"query": "x", "k": "3"}, "k"),
         ("POST", "search", {"query": "x", "k": True}, "k"),
@@ -80,19 +79,15 @@ def test_a_page_goes_on_where_it_ended_even_if_entries_were_forgotten(talk: Test
         ("POST", "memos/merge", {"ids": ["x"]}, "ids"),
         ("POST", "configure", {"preset": "mine"}, "preset"),
         ("GET", "entries?limit=many", None, "limit"),
-    ],
-)
-def test_a_problem_names_the_field_with_the_bad_value(
-    talk: TestClient, method: str, route: str, sent: Any, param: str
-) -> None:
-    found = talk.request(method, f"/v1/{route}", json=sent)
-    assert found.status_code in (404, 422)
-    assert found.json()["param"] == param
+    ]
+    for method, route, sent, param in cases:
+        found = talk.request(method, f"/v1/{route}", json=sent)
+        assert found.status_code in (404, 422)
+        assert found.json()["param"] == param
 
 
-@pytest.mark.parametrize(
-    ("route", "body", "detail"),
-    [
+def test_a_field_that_is_wrong_is_named_in_the_words_of_the_request(client: TestClient) -> None:
+    cases = [
         ("search", {}, "query is missing"),
         ("search", {"query": 5}, "query must be a string"),
         ("search", {"query": ""}, "query must have at least 1 character(s)"),
@@ -110,15 +105,12 @@ def test_a_problem_names_the_field_with_the_bad_value(
             {"messages": [{"role": "user", "content": 7}]},
             "messages[0].content must be a string or a list",
         ),
-    ],
-)
-def test_a_field_that_is_wrong_is_named_in_the_words_of_the_request(
-    client: TestClient, route: str, body: object, detail: str
-) -> None:
-    answer = client.post(f"/v1/{route}", json=body)
-    assert answer.status_code == 422
-    assert answer.json()["detail"] == detail
-    assert [f"{one['where']} {one['what']}" for one in answer.json()["errors"]] == [detail]
+    ]
+    for route, body, detail in cases:
+        answer = client.post(f"/v1/{route}", json=body)
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == detail
+        assert [f"{one['where']} {one['what']}" for one in answer.json()["errors"]] == [detail]
 
 
 def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClient) -> None:
@@ -247,9 +239,8 @@ def test_figures_and_pending_work_are_told(talk: TestClient) -> None:
     assert settled["pending"] == {}
 
 
-@pytest.mark.parametrize(
-    ("route", "sent"),
-    [
+def test_texts_that_are_none_are_the_callers_mistake(serve: Serve, tmp_path: Path) -> None:
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("search", {"query": "a", "omit": ["\ud800"]}),
         ("search", {"query": "a", "metadata": {"\ud800": 1}}),
         ("forget", {"ids": ["\ud800"]}),
@@ -258,21 +249,18 @@ def test_figures_and_pending_work_are_told(talk: TestClient) -> None:
         ("code/check", {"commits": "\ud800"}),
         ("code/check", {"root": "a" * 300}),
         ("code/repositories", {"root": "a" * 300}),
-    ],
-)
-def test_texts_that_are_none_are_the_callers_mistake(
-    serve: Serve, tmp_path: Path, route: str, sent: dict[str, Any]
-) -> None:
+    ]
     root = repository(tmp_path / "code", m="x = 1\n")
     client = serve(code_roots=(root,))
     client.post("/v1/entries", json={"text": "a"})
-    if route.startswith("code/"):
-        sent = sent | {"root": str(root / sent.get("root", "."))}
-    answer = client.post(
-        f"/v1/{route}", content=json.dumps(sent), headers={"Content-Type": "application/json"}
-    )
-    assert answer.status_code in (200, 422)
-    assert "life.db" not in answer.text
+    for route, sent in cases:
+        if route.startswith("code/"):
+            sent = sent | {"root": str(root / sent.get("root", "."))}
+        answer = client.post(
+            f"/v1/{route}", content=json.dumps(sent), headers={"Content-Type": "application/json"}
+        )
+        assert answer.status_code in (200, 422)
+        assert "life.db" not in answer.text
 
 
 def test_only_code_below_the_served_folders_is_read(serve: Serve, tmp_path: Path) -> None:
