@@ -654,9 +654,9 @@ class Memory:
         """Let the language model propose up to three relations; keep those that rank better.
 
         The model reads a sample of the space. Each proposal is tried on pseudo-queries, as in
-        ``fit``; ``fit`` drops the relations kept here. Relations of a preset do not change. Raises
-        InputError if there is too little text, LLMNotConfigured, and LLMReplyError for a reply
-        without a list of proposals; nothing changes then.
+        ``fit``, which later fits those that were kept, too. Relations of a preset do not change.
+        Raises InputError if there is too little text, LLMNotConfigured, and LLMReplyError for a
+        reply without a list of proposals; nothing changes then.
         """
         self._views.catch_up()
         return self._views.suggest_relations(progress)

@@ -272,3 +272,21 @@ def test_nothing_is_found_where_no_code_says_a_word_of_the_query(
     assert memory.code.search("quarkonium") == []
     assert [hit.path for hit in memory.code.search("spin quarkonium")] == ["lone.py"]
     assert memory.code.search("quarkonium", near="lone.py"), "what is near that place"
+
+
+def test_the_weights_of_the_graph_are_those_of_the_settings(memory: Memory, root: Path) -> None:
+    def weights() -> set[float]:
+        [index] = memory.code._repositories.indexes()
+        return {round(float(weight), 3) for weight in (*index.graph.edge[1:], *index.graph.weight)}
+
+    memory.code.index(root)
+    assert weights() <= {0.5, 0.3, 1.0, 0.8, 0.4, 0.267, 0.2}
+    before = memory.code.search("total price")
+    memory.configure(edges="syntax=0.6, folder=0.2, root=0.9, call=0.7")
+    assert memory.code.index(root).changed == ()
+    assert {0.6, 0.2, 0.9, 0.7} <= weights()
+    after = memory.code.search("total price")
+    assert [hit.why.terms["code"] for hit in after] != [hit.why.terms["code"] for hit in before]
+    memory.configure("default")
+    memory.code.index(root)
+    assert memory.code.search("total price") == before

@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 
 from tests.code.repositories import SHOP, made_up
 from treering.errors import InputError
-from treering.views.choices import Unit
+from treering.views.choices import EdgeWeights, Unit, parse_edges
 from treering.views.code.graph.code_graph import (
-    CALL_EDGE,
-    FOLDER_EDGE,
+    EDGES,
     HUB_CALLS,
-    ROOT_EDGE,
-    SYNTAX_EDGE,
     trunk,
 )
 from treering.views.code.graph.operator import CUTOFF, CodeRelation
@@ -37,8 +34,10 @@ def parsed(texts: Texts) -> dict[str, ParsedFile]:
     return {path: parse(text, language_of(path)) for path, text in texts.items()}
 
 
-def relation(texts: Texts, unit: Unit, cutoff: float = CUTOFF) -> CodeRelation:
-    made = CodeRelation(cutoff)
+def relation(
+    texts: Texts, unit: Unit, cutoff: float = CUTOFF, edges: EdgeWeights = EDGES
+) -> CodeRelation:
+    made = CodeRelation(cutoff, edges)
     update(made, {}, texts, unit)
     return made
 
@@ -62,7 +61,8 @@ def matrix(made: CodeRelation) -> np.ndarray[tuple[int, int], np.dtype[np.float3
 class Naive:
     """Eq. 8 by the letter: the whole syntax tree, networkx' Dijkstra, a mean over all pairs."""
 
-    def __init__(self, texts: Texts, cutoff: float) -> None:
+    def __init__(self, texts: Texts, cutoff: float, edges: EdgeWeights = EDGES) -> None:
+        self.edges = edges
         self.files = parsed(texts)
         self.cutoff = cutoff
         self.tree: nx.DiGraph[object] = nx.DiGraph()
@@ -79,11 +79,11 @@ class Naive:
         folders = path.split("/")[:-1]
         for depth in range(len(folders)):
             above, here = tuple(folders[:depth]), tuple(folders[: depth + 1])
-            self.join(above, here, FOLDER_EDGE)
-        self.join(tuple(folders), path, FOLDER_EDGE)
-        self.join(path, (path, 0), ROOT_EDGE)
+            self.join(above, here, self.edges.folder)
+        self.join(tuple(folders), path, self.edges.folder)
+        self.join(path, (path, 0), self.edges.root)
         for node in range(1, len(file.tree)):
-            self.join((path, int(file.tree.parent[node])), (path, node), SYNTAX_EDGE)
+            self.join((path, int(file.tree.parent[node])), (path, node), self.edges.syntax)
 
     def add_calls(self) -> None:
         resolver = Resolver(self.files)
@@ -92,7 +92,8 @@ class Naive:
             for call, targets in zip(file.calls, resolver.resolve(path), strict=True):
                 for target in targets:
                     node = self.files[target.path].definitions[target.place].node
-                    edges.append(((path, call.node), (target.path, node), CALL_EDGE / len(targets)))
+                    weight = self.edges.call / len(targets)
+                    edges.append(((path, call.node), (target.path, node), weight))
         callers: nx.DiGraph[object] = nx.DiGraph()
         for start, end, weight in edges:
             self.strengthen(start, end, weight)
@@ -151,6 +152,18 @@ class Naive:
 def test_the_operator_is_eq_8_over_best_paths(unit: Unit, cutoff: float) -> None:
     expected = Naive(SHOP, cutoff).matrix(unit)
     np.testing.assert_allclose(matrix(relation(SHOP, unit, cutoff)), expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["syntax=0.9, folder=0.2, root=0.7, call=0.6", "syntax=0.6, folder=0.6, root=0.6, call=1"],
+)
+def test_the_operator_is_eq_8_with_other_weights_of_edges(spec: str) -> None:
+    """Where a way through a folder weighs more than the cut-off, that is what counts instead."""
+    edges = parse_edges(spec)
+    expected = Naive(SHOP, max(CUTOFF, edges.folder**2 * edges.syntax), edges).matrix("windows")
+    made = matrix(relation(SHOP, "windows", edges=edges))
+    np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
@@ -221,8 +234,8 @@ def test_a_call_relates_a_function_to_the_one_it_calls_in_another_file() -> None
     caller, callee, stranger = range(3)
     made = matrix(relation(texts, "blocks"))
     # file - statement - call - definition - file, and file - folder - top - folder - file
-    assert made[caller, callee] == pytest.approx(SYNTAX_EDGE**3 * CALL_EDGE)
-    assert made[caller, stranger] == pytest.approx(FOLDER_EDGE**4)
+    assert made[caller, callee] == pytest.approx(EDGES.syntax**3 * EDGES.call)
+    assert made[caller, stranger] == pytest.approx(EDGES.folder**4)
 
 
 def test_callers_of_a_definition_that_everything_calls_are_not_related_through_it() -> None:
@@ -235,7 +248,7 @@ def test_callers_of_a_definition_that_everything_calls_are_not_related_through_i
     many = matrix(relation(repository(HUB_CALLS + 1), "windows"))
     window, same_of_next_file = 0, 3
     share = len("note()") / len("from q.log import note" + "note()" + "x = 1" * 18)
-    through_note = SYNTAX_EDGE**2 * CALL_EDGE**2 - SYNTAX_EDGE**2 * FOLDER_EDGE**4
+    through_note = EDGES.syntax**2 * (EDGES.call**2 - EDGES.folder**4)
     lost = few[window, same_of_next_file] - many[window, same_of_next_file]
     assert lost == pytest.approx(share**2 * through_note, rel=1e-3)
     assert many[window, -1] == pytest.approx(few[window, -1])

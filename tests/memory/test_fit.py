@@ -7,9 +7,12 @@ import random
 import pytest
 
 from tests.conftest import Open
+from tests.memory.test_suggest import reply, voices
 from treering import Memory
 from treering.errors import InputError
+from treering.llm.scripted import ScriptedLLM
 from treering.search.relations.registry import DEFAULTS
+from treering.views.fit import pseudo_queries
 
 NOUNS = [f"noun{n}" for n in range(300)]
 
@@ -45,9 +48,47 @@ def test_fit_reports_and_the_space_follows_what_is_kept(open_memory: Open) -> No
     assert named <= set(memory.search("noun1 noun2", k=1)[0].why.terms)
 
 
-def test_fitting_twice_finds_the_same(memory: Memory) -> None:
+def test_fitting_again_goes_on_from_what_was_found(memory: Memory) -> None:
     fill(memory, 200)
-    assert memory.fit() == memory.fit()
+    [first], [again] = memory.fit(), memory.fit()
+    assert again.default == (first.fitted if first.kept else first.default)
+
+
+def test_fit_keeps_a_relation_that_a_model_suggested(open_memory: Open) -> None:
+    memory = open_memory(llm=ScriptedLLM([reply("chat: speaker @ 0.5")]))
+    memory.add(voices(), source="hall")
+    [suggestion] = memory.suggest_relations()
+    assert suggestion.report is not None
+    [report] = memory.fit()
+    assert report.default == pytest.approx(suggestion.report.fitted)
+    kept = [choice.relation.name for choice in memory._views.planner.defaults()["chat"]]
+    assert "speaker" in kept
+
+
+def test_rounds_are_fitted_as_rounds(memory: Memory) -> None:
+    """Half of each round is in its reply: a fragment alone would not hold the words asked for."""
+    fill(memory, 400)
+    memory.configure("fragrel-chat")
+    assert memory.configure().chat_unit == "rounds"
+    [report] = memory.fit()
+    assert report.queries == 400
+    rng = random.Random(2)
+    for talk in range(10):
+        said = rng.sample(NOUNS, 12)
+        turns = [" ".join(rng.choices(said, k=14)) for _ in range(20)]
+        roles = ["user", "assistant"]
+        memory.add(
+            [{"role": roles[at % 2], "content": text} for at, text in enumerate(turns)],
+            source=f"pairs {talk}",
+        )
+    with memory._space.read() as reader:
+        scoring = memory._views._scoring(reader, None)
+        assert len(scoring.snapshot) == 500
+        assert {len(scoring.parts(row)) for row in range(500)} == {1, 2}
+        queries = pseudo_queries(reader, scoring, memory._views.embedder, "chat")
+    assert max(int(left[:, 1].sum()) for left in queries.left) > 14  # words of one message
+    assert memory.fit()
+    assert memory.configure().preset == "fragrel-chat"
 
 
 def test_too_little_text_keeps_the_defaults_and_says_so(memory: Memory) -> None:

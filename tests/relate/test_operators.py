@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -10,11 +11,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats
 from treering.errors import InputError
-from treering.search.relations.contract import MISSING, Items, Operator, Relation, is_local
+from treering.search.relations.contract import (
+    MISSING,
+    Items,
+    Labels,
+    Operator,
+    Relation,
+    is_local,
+)
 from treering.search.relations.decay import FAR, ContextRelation, Time
-from treering.search.relations.group import Session, Speaker
+from treering.search.relations.group import Agents, Citation, Same, Session, Speaker
 from treering.search.relations.plan import Relations
 from treering.search.relations.semantic import Semantic
 
@@ -35,6 +43,7 @@ def spaces(draw: st.DrawFn) -> Items:
     vectors[rng.random(size) < 0.2] = 0  # not embedded yet
     at = rng.choice(1.7e9 + rng.integers(0, 400_000, max(size, 1)), size)  # some times coincide
     at[rng.random(size) < 0.25] = np.nan
+    citing = rng.integers(0, size, 2 * size) if size else np.zeros(0, dtype=np.int64)
     return Items(
         document=document,
         position=rng.permutation(3 * size)[:size],
@@ -42,7 +51,26 @@ def spaces(draw: st.DrawFn) -> Items:
         speaker=rng.integers(MISSING, 3, size),
         at=at,
         vectors=vectors.astype(np.float32),
+        stored=Kept(
+            {"ticket": rng.integers(MISSING, 4, size)},
+            np.stack([citing, rng.integers(MISSING, 5, len(citing))]),
+        ),
     )
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Stored columns as they are given; some citations are of no document that is there."""
+
+    by_key: dict[str, Labels]
+    pairs: Codes
+
+    def values(self, key: str) -> Labels:
+        return self.by_key[key]
+
+    def citations(self) -> tuple[Codes, Codes]:
+        citing, cited = self.pairs
+        return citing, cited
 
 
 def context(w: float, within: str) -> Formula:
@@ -86,6 +114,36 @@ def same(column: str) -> Formula:
     return formula
 
 
+def same_ticket(items: Items) -> Matrix:
+    assert items.stored is not None
+    codes = items.stored.values("ticket")
+    equal: Matrix = ((codes[:, None] == codes) & (codes != MISSING)).astype(np.float64)
+    return equal
+
+
+def agents(items: Items) -> Matrix:
+    size = len(items)
+    result = np.zeros((size, size))
+    for i in range(size):
+        for j in range(size):
+            known = MISSING not in (items.session[i], items.speaker[i], items.speaker[j])
+            one_task = items.session[i] == items.session[j]
+            result[i, j] = known and one_task and items.speaker[i] != items.speaker[j]
+    return result
+
+
+def cites(items: Items) -> Matrix:
+    """1 for each direction in which two items of different documents cite each other."""
+    assert items.stored is not None
+    result = np.zeros((len(items), len(items)))
+    for item, document in set(zip(*map(np.ndarray.tolist, items.stored.citations()), strict=True)):
+        for other in range(len(items)):
+            if MISSING != document == items.document[other] != items.document[item]:
+                result[item, other] += 1
+                result[other, item] += 1
+    return result
+
+
 def semantic(form: str) -> Formula:
     def formula(items: Items) -> Matrix:
         vectors = np.asarray(items.vectors, dtype=np.float64)
@@ -106,6 +164,9 @@ CASES = [
     *(pytest.param(Time(tau), time(tau), id=f"time {tau}") for tau in (60.0, 86_400.0)),
     pytest.param(Session(), same("session"), id="session"),
     pytest.param(Speaker(), same("speaker"), id="speaker"),
+    pytest.param(Same("ticket"), same_ticket, id="same"),
+    pytest.param(Agents(), agents, id="agents"),
+    pytest.param(Citation(), cites, id="cites"),
     *(
         pytest.param(Semantic(form), semantic(form), id=f"semantic {form}")
         for form in ("similarity", "printed")

@@ -140,6 +140,13 @@ class Metadata:
             code = values.codes.get(_literal(value), UNREAD)
             return np.asarray(values.rows[: len(entry)] == code)
 
+    def codes(self, reader: Reader, space: int, entry: Codes, key: str) -> Ints:
+        """Return the code of the value of each row, by its entry; NONE for no such key."""
+        with self._lock:
+            values = self._values_of(key)
+            values.read_to(reader, space, entry, key, len(entry))
+            return values.rows[: len(entry)].copy()
+
     def some_rows_with(
         self, reader: Reader, space: int, entry: Codes, key: str, value: JSON, rows: Codes
     ) -> NDArray[np.bool_]:

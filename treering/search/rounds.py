@@ -23,6 +23,7 @@ from treering.search.ranking import Queries, Ranking
 from treering.search.relations.contract import MISSING, Flags, Items, ReadingOrder
 from treering.search.relations.plan import Plan, Relations
 from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.stored import GroupColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,12 @@ class RoundRanker:
         self, reader: SpaceReader, snapshot: Snapshot, plan: Plan, queries: Queries
     ) -> RoundRanking:
         """Rank as ``pipeline.rank`` does, with rounds in the place of fragments."""
+        rounds, round_of = self.group(reader, snapshot)
+        ranking = rank(rounds, self._relations, plan, queries)
+        return RoundRanking(snapshot, ranking.scores[round_of], ranking, round_of)
+
+    def group(self, reader: SpaceReader, snapshot: Snapshot) -> tuple[Snapshot, Codes]:
+        """Return a snapshot with a row for each round, and the round of every fragment."""
         with self._lock:
             if self._held is None or self._version != snapshot.version:
                 fragments = snapshot.fragment.tolist()
@@ -97,9 +104,7 @@ class RoundRanker:
                 starts = round_starts(snapshot, entries.of_role(reader, snapshot.state.id, "user"))
                 self._held = group_rows(snapshot, starts, np.array(lengths, dtype=np.float32))
                 self._version = snapshot.version
-            rounds, round_of = self._held
-        ranking = rank(rounds, self._relations, plan, queries)
-        return RoundRanking(snapshot, ranking.scores[round_of], ranking, round_of)
+            return self._held
 
 
 def group_rows(snapshot: Snapshot, starts: Flags, lengths: Floats) -> tuple[Snapshot, Codes]:
@@ -120,7 +125,7 @@ def group_rows(snapshot: Snapshot, starts: Flags, lengths: Floats) -> tuple[Snap
         entry=snapshot.entry[first],
         kind=snapshot.kind[first],
         zone=snapshot.zone[first],
-        items=_group_items(snapshot, reading, starts, lengths),
+        items=_group_items(snapshot, reading, starts, lengths, group_of),
         lexical=snapshot.lexical.group_rows(group_of, len(first)),
         embedded=embedded,
         speakers=(),  # a round is of nobody alone
@@ -162,7 +167,7 @@ def round_starts(snapshot: Snapshot, by_user: Sequence[int]) -> Flags:
 
 
 def _group_items(
-    snapshot: Snapshot, reading: ReadingOrder, starts: Flags, lengths: Floats
+    snapshot: Snapshot, reading: ReadingOrder, starts: Flags, lengths: Floats, group_of: Codes
 ) -> Items:
     """Return the columns of the groups: they count within their document, in order."""
     items, first = snapshot.items, reading.rows[starts]
@@ -180,4 +185,5 @@ def _group_items(
         at=items.at[first],
         vectors=unit_rows(sums),
         fragment=snapshot.fragment[first],
+        stored=items.stored and GroupColumns(items.stored, group_of, len(first)),
     )

@@ -100,7 +100,7 @@ class Searcher:
         self._marks = marks
         self._newer = newer
         self._relations = Relations()
-        self._rounds = RoundRanker(corpus)
+        self.rounds = RoundRanker(corpus)
         self._model: EmbeddingModel | None = None
         self._names: SpeakerNames | None = None  # in chats between people, as of the last search
         self._knows_names = False
@@ -343,7 +343,7 @@ class Searcher:
         rows, now = RowReader(reader, self._corpus, allowed), search.condition.as_of
         asked = Queries(search.queries, search.terms, search.vectors, search.mode, now, rows)
         if search.chat_unit == "rounds" and "chat" in snapshot.kinds:
-            return self._rounds.rank(reader, snapshot, search.plan, replace(asked, rows=None))
+            return self.rounds.rank(reader, snapshot, search.plan, replace(asked, rows=None))
         return rank(snapshot, self._relations, search.plan, asked)
 
     def ensure_same(self, snapshot: Snapshot, vectors: Floats | None) -> None:

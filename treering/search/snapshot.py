@@ -24,6 +24,7 @@ from treering.search.relations.contract import (
     StackedMatrix,
     cosines,
 )
+from treering.search.stored import GroupColumns
 from treering.search.terms import Terms
 from treering.split import Span
 
@@ -167,6 +168,8 @@ def widen(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int)
             vectors=StackedMatrix(items.vectors, vectors),
             fragment=None if items.fragment is None else extend(items.fragment),
             message=None if items.message is None else extend(items.message),
+            stored=items.stored
+            and GroupColumns(items.stored, np.arange(len(base)), len(base) + len(texts)),
         ),
         lexical=lexical,
         embedded=np.concatenate([base.embedded, vectors.any(axis=1)]),

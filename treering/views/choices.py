@@ -10,7 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, Final, Literal, TypedDict, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypedDict,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from treering.errors import InputError
 from treering.records import ChatUnit, Level, Mode, Order
@@ -149,6 +159,14 @@ class Choices(TypedDict, total=False):
             metavar="UNIT",
         ),
     ]
+    edges: Annotated[
+        str | None,
+        Setting(
+            "Weights of the code graph when it is next indexed: 'syntax=0.5, folder=0.3, root=1, "
+            "call=0.8'.",
+            metavar="SPEC",
+        ),
+    ]
 
 
 @cache
@@ -165,6 +183,39 @@ def window_of(unit: Unit) -> tuple[int, int] | None:
         f"unit is {unit!r}; it can be blocks, windows, or windows of so many lines that overlap by "
         "fewer, such as 'windows 30/15'"
     )
+
+
+class EdgeWeights(NamedTuple):
+    """The weights of the edges of the code graph, by default FragRel's (appendix A).
+
+    ``syntax`` and ``folder`` join a node or a path to the one around it, ``root`` a file to its
+    code, ``call`` a call to a definition.
+    """
+
+    syntax: float = 0.5
+    folder: float = 0.3
+    root: float = 1.0
+    call: float = 0.8
+
+    def __str__(self) -> str:
+        """As ``parse_edges`` reads it."""
+        return ", ".join(f"{name}={value:g}" for name, value in self._asdict().items())
+
+
+@cache
+def parse_edges(text: str) -> EdgeWeights:
+    """Return the weights that a text gives, and FragRel's for others. Raises InputError."""
+    try:
+        pairs = [part.split("=") for part in text.split(",")]
+        weights = EdgeWeights(**{name.strip(): float(value) for name, value in pairs})
+    except (TypeError, ValueError) as error:
+        raise InputError(f"edges is {text!r}; write it like '{EdgeWeights()}'") from error
+    if not all(0 < weight <= 1 for weight in weights) or max(weights.syntax, weights.folder) == 1:
+        raise InputError(
+            f"edges is {text!r}; a weight is above 0 and at most 1, those of syntax and folder "
+            "below 1"
+        )
+    return weights
 
 
 @cache

@@ -62,29 +62,30 @@ class PseudoQueries:
 
 def fit(
     reader: Reader,
-    snapshot: Snapshot,
+    scoring: Scoring,
     embedder: Embedder,
-    defaults: Plan,
+    plan: Plan,
     configured: Container[Kind],
-    mode: Mode,
-    progress: Progress | None = None,
 ) -> list[FitReport]:
     """Fit every kind of content that has enough text; one report per kind.
 
-    Of a kind whose relations were ``configured``, such as by a preset, only these are fitted, by
-    their weights and parameters. Raises InputError if no kind has enough text, or any relation.
+    The relations of the ``plan`` are fitted, and others are tried beside them. Of a kind whose
+    relations were ``configured``, such as by a preset, only these are fitted, by their weights and
+    parameters. Raises InputError if no kind has enough text, or any relation.
     """
     reports = []
-    fixed = [kind for kind in KINDS if kind in configured and not _relations(defaults[kind])]
-    defaults = among_people(snapshot, defaults) or defaults
-    scoring = Scoring(snapshot, mode, progress)
+    fixed = [kind for kind in KINDS if kind in configured and not _relations(plan[kind])]
+    plan = among_people(scoring.snapshot, plan) or plan
     for kind in KINDS:
-        queries = pseudo_queries(reader, snapshot, embedder, kind)
+        queries = pseudo_queries(reader, scoring, embedder, kind)
         if len(queries) < MIN_QUERIES or kind in fixed:
             continue
-        plan, is_own = defaults.get(kind, ()), kind in configured
-        families = [_parameters(own) for own in _relations(plan)] if is_own else _families()
-        reports.append(fit_kind(scoring, queries, plan, families, may_drop=not is_own))
+        before, is_own = plan.get(kind, ()), kind in configured
+        families = [] if is_own else _families()
+        known = {family[0].name for family in families}
+        own = [one for one in _relations(before) if one.name not in known]
+        families += map(_parameters, own)
+        reports.append(fit_kind(scoring, queries, before, families, may_drop=not is_own))
     if not reports and fixed:
         raise InputError(
             f"no relation of {' or '.join(fixed)} is configured here, so there is none to fit; "
@@ -134,12 +135,25 @@ def fit_kind(
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How pseudo-queries are scored: as searches of the space are."""
+    """How pseudo-queries are scored: as searches of the space are.
+
+    ``snapshot`` has a row for each text that is ranked: a fragment, or a round of a chat.
+    ``fragments`` has the space's fragments, and ``row_of`` the row of each.
+    """
 
     snapshot: Snapshot
+    fragments: Snapshot
+    row_of: Codes
     mode: Mode
     progress: Progress | None
     bound: Relations = field(default_factory=Relations)
+
+    def parts(self, row: int) -> list[int]:
+        """Return the ids of the fragments of a row, as they are read."""
+        rows = np.flatnonzero(self.row_of == row)
+        position = self.fragments.items.position
+        ids: list[int] = self.fragments.fragment[rows[np.argsort(position[rows])]].tolist()
+        return ids
 
 
 def _relations(weighted: Sequence[Weighted]) -> list[Relation]:
@@ -242,17 +256,17 @@ def _masked_own(scoring: Scoring, queries: PseudoQueries, batch: slice) -> Float
 
 
 def pseudo_queries(
-    reader: Reader, snapshot: Snapshot, embedder: Embedder, kind: Kind
+    reader: Reader, scoring: Scoring, embedder: Embedder, kind: Kind
 ) -> PseudoQueries:
-    """Return pseudo-queries of the fragments of one kind that have enough words."""
-    rng = np.random.default_rng(SEED)
+    """Return pseudo-queries of the rows of one kind that have enough words."""
+    snapshot, rng = scoring.snapshot, np.random.default_rng(SEED)
     rows = np.flatnonzero((snapshot.kind == KINDS.index(kind)) & snapshot.embedded)
     answers: list[int] = []
     asked: list[str] = []
     left: list[str] = []
     for row in rng.permutation(rows)[: 4 * QUERIES].tolist():
-        texts = store.texts(reader, [int(snapshot.fragment[row])])
-        words = texts[0][1].split() if texts else []
+        texts = store.texts(reader, scoring.parts(row))
+        words = " ".join(text for _, text, _ in texts).split()
         if len(words) < MIN_WORDS or len(answers) == QUERIES:
             continue
         draw = rng.random((2, len(words)))

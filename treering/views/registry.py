@@ -8,8 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from treering import forks
 from treering.embed.contract import Embedder
@@ -35,10 +38,9 @@ from treering.search.relations.registry import (
     Suggestion,
     load_plan,
     with_fitted,
-    without_fitted,
 )
 from treering.search.searcher import Searcher
-from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
 from treering.views.code.derive import CodeChanges
 from treering.views.contract import Resources, View, attribute_errors
@@ -62,6 +64,7 @@ from treering.views.tree.view import TreeView
 
 if TYPE_CHECKING:
     from treering.views.code.memory import CodeMemory
+    from treering.views.fit import Scoring
 
 log = logging.getLogger("treering")
 
@@ -378,12 +381,11 @@ class Views:
         with forks.importing():
             from treering.views.fit import fit  # here, as nothing else needs its trials
 
-        snapshot = self._filled_snapshot()
         with self._space.read() as reader:
             stored = ledger.settings(reader)
-            plan, configured = load_plan(without_fitted(stored)), stored.get(CONFIGURED, {})
-            mode = settings.choices_of(stored).mode
-            reports = fit(reader, snapshot, self.embedder, plan, configured, mode, progress)
+            plan, configured = load_plan(stored), stored.get(CONFIGURED, {})
+            scoring = self._scoring(reader, progress)
+            reports = fit(reader, scoring, self.embedder, plan, configured)
         with self._space.write() as writer:
             before = ledger.settings(writer)
             ledger.save_settings(writer, with_fitted(before, reports))
@@ -394,8 +396,8 @@ class Views:
         with forks.importing():
             from treering.views.suggest import suggest
 
-        snapshot = self._filled_snapshot()
-        return suggest(self._space, snapshot, self.embedder, self._account, progress)
+        trials = partial(self._scoring, progress=progress)
+        return suggest(self._space, trials, self.embedder, self._account)
 
     def configure(self, preset: str | None, choices: Mapping[str, object]) -> SpaceSettings:
         """The settings of the space, changed if anything is given. The next ``settle`` derives
@@ -422,11 +424,17 @@ class Views:
 
     # ------------------------------------------------------------------ inside
 
-    def _filled_snapshot(self) -> Snapshot:
-        snapshot = self.searcher.snapshot()
-        if snapshot is None:
+    def _scoring(self, reader: SpaceReader, progress: Progress | None) -> Scoring:
+        """How searches of the space score, for trials of relations. Raises InputError."""
+        from treering.views.fit import Scoring
+
+        fragments, chosen = self.searcher.snapshot(), settings.choices_of(ledger.settings(reader))
+        if fragments is None:
             raise InputError(f"space {self._space.name!r} is empty; add something first")
-        return snapshot
+        rows, row_of = fragments, np.arange(len(fragments))
+        if chosen.chat_unit == "rounds":
+            rows, row_of = self.searcher.rounds.group(reader, fragments)
+        return Scoring(rows, fragments, row_of, chosen.mode, progress)
 
     def _current_embedder(self) -> Embedder:
         return self.embedder

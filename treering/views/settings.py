@@ -21,6 +21,7 @@ from treering.views.choices import (
     Choices,
     ContextName,
     DetectorName,
+    EdgeWeights,
     JudgeName,
     NotoPlace,
     PolicyName,
@@ -29,6 +30,7 @@ from treering.views.choices import (
     Unit,
     Wording,
     check_setting,
+    parse_edges,
     window_of,
 )
 from treering.views.code.rounds.session import SAME_INTENT
@@ -75,6 +77,7 @@ class SpaceSettings:
     documents: int = 5
     aside: bool = True
     unit: Unit = "blocks"
+    edges: str = str(EdgeWeights())
     relations: Mapping[Kind, tuple[str, ...]] = field(default_factory=dict)
     tree: TreeSettings = field(default_factory=TreeSettings)
 
@@ -84,6 +87,7 @@ class SpaceSettings:
                 check_setting(name, value)
         FragmentSize.parse(self.fragment)
         window_of(self.unit)
+        parse_edges(self.edges)
         if self.budget is not None:
             Budget.parse(self.budget)
 

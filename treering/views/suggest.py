@@ -8,7 +8,7 @@ names relations in the form that ``configure`` reads. Each is tried on pseudo-qu
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -23,7 +23,7 @@ from treering.llm.account import ModelAccount
 from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
-from treering.records import Entry, Kind, Progress
+from treering.records import Entry, Kind
 from treering.search.relations.contract import Relation, is_relation
 from treering.search.relations.plan import Plan, among_people
 from treering.search.relations.registry import (
@@ -36,7 +36,6 @@ from treering.search.relations.registry import (
 from treering.search.snapshot import Snapshot
 from treering.views.fit import MIN_QUERIES, PseudoQueries, Scoring, fit_kind, pseudo_queries
 from treering.views.follow import read_sound
-from treering.views.settings import choices_of
 
 PROPOSALS: Final = 3
 
@@ -46,7 +45,7 @@ run of fifty."""
 
 RUNS: Final = 6  # of the sample, evenly spread
 RUN: Final = 4  # fragments, which show neighbours, too
-FIELDS: Final = ("kind", "source", "session", "speaker", "at", "text")
+FIELDS: Final = ("kind", "source", "session", "speaker", "at", "metadata", "text")
 CHARS: Final = 240  # of a field; all entries and the prompt take some 2,500 tokens
 REPLY_TOKENS: Final = 500
 
@@ -61,10 +60,9 @@ class Proposal:
 
 def suggest(
     space: Space,
-    snapshot: Snapshot,
+    trials: Callable[[SpaceReader], Scoring],
     embedder: Embedder,
     account: ModelAccount,
-    progress: Progress | None = None,
 ) -> list[Suggestion]:
     """Ask the model once, try its proposals one after another, and store those that gain.
 
@@ -75,12 +73,12 @@ def suggest(
     account.llm()  # raises before anything is embedded
     with space.read() as reader:
         stored = ledger.settings(reader)
-        queries = _queries(reader, snapshot, embedder, stored.get(CONFIGURED, {}))
-        sample = _sample(reader, snapshot)
+        scoring = trials(reader)
+        queries = _queries(reader, scoring, embedder, stored.get(CONFIGURED, {}))
+        sample = _sample(reader, scoring.fragments)
     plan = load_plan(stored)
-    plan = among_people(snapshot, plan) or plan
+    plan = among_people(scoring.snapshot, plan) or plan
     request = prompt(sample, {kind: plan[kind] for kind in queries})
-    scoring = Scoring(snapshot, choices_of(stored).mode, progress)
     suggestions = []
     for proposal in _ask(account, request):
         words = proposal.relation, proposal.why
@@ -113,10 +111,10 @@ def prompt(entries: Iterable[Entry], plan: Plan) -> str:
 
 
 def _queries(
-    reader: SpaceReader, snapshot: Snapshot, embedder: Embedder, configured: Container[Kind]
+    reader: SpaceReader, scoring: Scoring, embedder: Embedder, configured: Container[Kind]
 ) -> dict[Kind, PseudoQueries]:
-    free = [kind for kind in snapshot.kinds if kind not in configured]
-    every = [pseudo_queries(reader, snapshot, embedder, kind) for kind in free]
+    free = [kind for kind in scoring.snapshot.kinds if kind not in configured]
+    every = [pseudo_queries(reader, scoring, embedder, kind) for kind in free]
     enough = {queries.kind: queries for queries in every if len(queries) >= MIN_QUERIES}
     if not enough:
         raise InputError(

@@ -295,6 +295,7 @@ CREATE TABLE code_repository (
     space    BIGINT NOT NULL REFERENCES space (id) DEFERRABLE,
     root     TEXT COLLATE "C" NOT NULL,
     unit     TEXT COLLATE "C" NOT NULL,
+    edges    TEXT COLLATE "C" NOT NULL,
     model    TEXT COLLATE "C",
     revision BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (space, id),

@@ -212,6 +212,7 @@ CREATE TABLE code_repository (
     space    INTEGER NOT NULL REFERENCES space (id),
     root     TEXT    NOT NULL,
     unit     TEXT    NOT NULL,                -- how files are cut: blocks or windows
+    edges    TEXT    NOT NULL,                -- the weights of the code graph
     model    TEXT,                            -- the embedding model, if it is embedded
     revision INTEGER NOT NULL DEFAULT 0,      -- grows whenever a file changes
     UNIQUE (space, root)

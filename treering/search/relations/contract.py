@@ -182,6 +182,18 @@ def _fill_forward(at: NDArray[np.float64], source: NDArray[np.int64]) -> NDArray
     return np.where(same, at[last], np.nan)
 
 
+class StoredColumns(Protocol):
+    """What a space stores of its items besides their columns, read when a relation asks for it."""
+
+    def values(self, key: str) -> Labels:
+        """The codes of the values of a key of metadata, shape (N,), MISSING for no such key."""
+        ...
+
+    def citations(self) -> tuple[Codes, Codes]:
+        """Items whose texts name a source, and the document of that source for each."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Items:
     """The N items of one space that scores are about, as columns of equal length, in any order.
@@ -191,7 +203,8 @@ class Items:
     if unknown; ``vectors`` has unit rows, shape (N, d), and an all-zero row for an item that is not
     embedded. ``fragment`` identifies items that come from the database. ``reading`` is their order
     by document and position; items that are not in it have no document, and positions leave no
-    gaps. ``message`` has the codes of the messages of chats that they are pieces of.
+    gaps. ``message`` has the codes of the messages of chats that they are pieces of. ``stored``
+    reads further columns.
     """
 
     document: Labels
@@ -203,6 +216,7 @@ class Items:
     fragment: Codes | None = None
     reading: ReadingOrder | None = None
     message: Labels | None = None
+    stored: StoredColumns | None = None
 
     def __len__(self) -> int:
         return len(self.document)

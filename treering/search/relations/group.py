@@ -1,4 +1,6 @@
-"""Relations by membership: items of a session, a message or a speaker support each other."""
+"""Relations by membership: items of a session, a speaker or a value of metadata support each
+other.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats
 from treering.parallel import for_each_piece
 from treering.search.relations.contract import (
     MISSING,
@@ -135,3 +137,96 @@ class Speaker:
     def bind(self, items: Items) -> Operator:
         """Groups by speaker."""
         return GroupOperator(items.speaker)
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """Items with the same value of a ``key`` of metadata are equally related to each other."""
+
+    key: str = ""
+    name: str = "same"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.key, str) or not self.key:
+            raise ValueError("its key is a key of metadata, such as key=ticket")
+
+    def bind(self, items: Items) -> Operator:
+        """Groups by value; nothing where no metadata is stored."""
+        if items.stored is None:
+            return NullOperator(len(items))
+        return GroupOperator(items.stored.values(self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """Items of one session by different speakers, such as agents on one task, are related."""
+
+    name: str = "agents"
+
+    def bind(self, items: Items) -> Operator:
+        """Groups by session, without the groups of each speaker in them."""
+        return OthersOperator(items.session, items.speaker)
+
+
+class OthersOperator:
+    """W[i, j] = 1 where the groups of i and j are equal and their members are not, else 0.
+
+    An item that lacks a group or a member is related to nothing.
+    """
+
+    def __init__(self, groups: Labels, members: Labels) -> None:
+        known = (groups != MISSING) & (members != MISSING)
+        groups = np.where(known, groups, MISSING).astype(np.int64)
+        both = groups * (int(members.max(initial=0)) + 1) + members
+        self._groups = GroupOperator(groups)
+        self._members = GroupOperator(np.where(known, both, MISSING))
+
+    def propagate(self, scores: Floats) -> Floats:
+        """Return ``W·scores``: the sum of a group without that of a member, in its shape."""
+        return self._groups.propagate(scores) - self._members.propagate(scores)
+
+    def mass(self) -> Floats:
+        """Return ``W·1``: how many items of each item's group are of other members."""
+        return self._groups.mass() - self._members.mass()
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """An item that names another source is related to all items of that source."""
+
+    name: str = "cites"
+
+    def bind(self, items: Items) -> Operator:
+        """Pairs of a citing item and an item of the cited source, in both directions."""
+        if items.stored is None:
+            return NullOperator(len(items))
+        return CitationOperator(items.document, *items.stored.citations())
+
+
+class CitationOperator:
+    """W[i, j] = 1 where item i cites the document of j, or j that of i, else 0."""
+
+    def __init__(self, document: Labels, citing: Codes, cited: Codes) -> None:
+        size = len(document)
+        labels, self._of = np.unique(document, return_inverse=True)
+        pairs = np.unique(np.stack([citing, cited]), axis=1)
+        place = np.minimum(labels.searchsorted(pairs[1]), max(len(labels) - 1, 0))
+        there = (pairs[1] != MISSING) & (document[pairs[0]] != pairs[1])
+        there[there] &= labels[place[there]] == pairs[1][there]
+        self._citing, self._cited = pairs[0][there], place[there]
+        self._size, self._documents = size, len(labels)
+
+    def propagate(self, scores: Floats) -> Floats:
+        """Return ``W·scores`` for scores of shape (N,) or (N, Q)."""
+        return by_column(self._propagate_column, scores)
+
+    def mass(self) -> Floats:
+        """Return ``W·1``: how many items each item cites or is cited by."""
+        return self._propagate_column(np.ones(self._size, dtype=np.float32))
+
+    def _propagate_column(self, scores: Floats) -> Floats:
+        of_documents = np.bincount(self._of, weights=scores, minlength=self._documents)
+        heard = np.bincount(self._citing, weights=of_documents[self._cited], minlength=self._size)
+        said = np.bincount(self._cited, weights=scores[self._citing], minlength=self._documents)
+        result: Floats = (heard + said[self._of]).astype(np.float32)
+        return result

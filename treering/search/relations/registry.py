@@ -14,7 +14,14 @@ from treering.plugins import plugins
 from treering.records import KINDS, Kind
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
-from treering.search.relations.group import Session, Speaker, WholeMessage
+from treering.search.relations.group import (
+    Agents,
+    Citation,
+    Same,
+    Session,
+    Speaker,
+    WholeMessage,
+)
 from treering.search.relations.plan import LEARNED, Plan, Term, Weighted
 from treering.search.relations.semantic import Semantic
 from treering.search.signals.mentions import Mention
@@ -34,6 +41,9 @@ BUILT_IN: Final[Mapping[str, Callable[..., Term]]] = {
     "semantic": Semantic,
     "session": Session,
     "speaker": Speaker,
+    "agents": Agents,
+    "same": Same,
+    "cites": Citation,
     "message": WholeMessage,
     "named": NamedSpeaker,
     "mention": Mention,
@@ -99,8 +109,9 @@ def choose_plan(
     """Return the defaults or the relations chosen, with the weights given.
 
     A relation chosen by name has the parameters and weight that the defaults give it for a kind of
-    content, if they name it. ``alpha`` sets the weight of all relations, or of each by name;
-    ``others`` are the relations of views, for errors. Raises UnknownName and InputError.
+    content, if they name it, or those after its name: ``same(key=ticket) @ 0.5``. ``alpha`` sets
+    the weight of all relations, or of each by name; ``others`` are the relations of views, for
+    errors. Raises UnknownName and InputError.
     """
     if isinstance(chosen, str):
         raise InputError(
@@ -126,6 +137,8 @@ def _resolve(choice: Named, defaults: Sequence[Weighted], others: Sequence[str])
     if isinstance(choice, Weighted):
         return choice
     if isinstance(choice, str):
+        if "(" in choice or "@" in choice:
+            return _parse_weighted(choice)
         preset = next((default for default in defaults if default.relation.name == choice), None)
         return preset or Weighted(relation_by_name(choice, others), ALPHA)
     if not isinstance(choice, Relation):
@@ -141,7 +154,7 @@ def _resolve(choice: Named, defaults: Sequence[Weighted], others: Sequence[str])
 def relation_by_name(name: str, others: Sequence[str] = ()) -> Term:
     """Return the relation of that name with its default parameters. Raises UnknownName."""
     if name in BUILT_IN:
-        return BUILT_IN[name]()
+        return _parse_weighted(name).relation
     points = plugins(GROUP)
     if name not in points.names:
         names = sorted({*BUILT_IN, *others, *points.names})
@@ -290,13 +303,10 @@ def _from_json(fields: Mapping[str, Any]) -> Weighted:
 def with_fitted(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> dict[str, Any]:
     """Return the settings of a space after ``fit``.
 
-    A kind with a report gets the relations chosen for it if these gain, or else those of
-    ``configure``, which always stay. Kinds without a report stay as they are.
+    A kind gets the relations chosen for it if these gain; else it keeps those that it has.
     """
-    reported = {report.kind for report in reports}
-    fitted = {kind: w for kind, w in settings.get(FITTED, {}).items() if kind not in reported}
-    fitted |= {report.kind: as_json(report.chosen) for report in reports if report.kept}
-    return {**settings, FITTED: fitted}
+    fitted = {report.kind: as_json(report.chosen) for report in reports if report.kept}
+    return {**settings, FITTED: {**settings.get(FITTED, {}), **fitted}}
 
 
 def without_fitted(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -335,7 +345,8 @@ def _parse_weighted(text: str) -> Weighted:
         raise InputError(f"{text!r} is not a relation; write one such as 'context(w=0.8) @ 0.5'")
     name, parameters, alpha = match.groups()
     if name not in BUILT_IN:
-        raise UnknownName(f"no relation {name!r}; there are {', '.join(sorted(BUILT_IN))}")
+        known = ", ".join(sorted(BUILT_IN))
+        raise UnknownName(f"no relation {name!r}; there are {known}", param="relations")
     pairs = [part.partition("=") for part in (parameters or "").split(",") if part.strip()]
     try:
         relation = BUILT_IN[name](**{key.strip(): _parse_value(v.strip()) for key, _, v in pairs})

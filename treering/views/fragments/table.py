@@ -27,6 +27,7 @@ from treering.search.metadata import Metadata
 from treering.search.names import Names
 from treering.search.relations.contract import MISSING, Items, RowChange
 from treering.search.snapshot import Snapshot
+from treering.search.stored import SpaceColumns
 from treering.search.terms import Terms
 from treering.split import Span
 from treering.views.fragments import store
@@ -334,6 +335,13 @@ class Table:
             fragment=fragment,
             reading=self._reading.order(),
             message=_messages(self._entry.values, kind),
+            stored=SpaceColumns(
+                self._space,
+                self._entry.values,
+                placed.source.values,
+                self._lexical,
+                self._metadata,
+            ),
         )
         return Snapshot(
             fragment=fragment,

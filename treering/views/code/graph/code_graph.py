@@ -1,8 +1,9 @@
 """The code graph of a repository (FragRel appendix A).
 
-Nodes are folders, files and the syntax nodes of the files' trunks. Edges: syntax tree 0.5, folder
-tree 0.3, file to syntax root 1.0, call to definition 0.8, shared by the candidates if there are
-several. ``Dis`` of two nodes is the weight of the best path between them, the product of its edges.
+Nodes are folders, files and the syntax nodes of the files' trunks. Edges (``EdgeWeights``): of the
+syntax tree, of the folder tree, from file to syntax root, and from call to definition, shared by
+the candidates if there are several. ``Dis`` of two nodes is the weight of the best path between
+them, the product of its edges.
 
 The non-overlapping nodes of a fragment are the largest ones that lie inside it. They, the calls and
 the definitions, with all that is above them, are the only nodes a best path between fragments can
@@ -14,19 +15,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Floats
+from treering.views.choices import EdgeWeights
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.parse.cuts import Lines
 from treering.views.code.parse.outline import NONE, Ints, ParsedFile, SyntaxTree
 
-SYNTAX_EDGE = 0.5
-FOLDER_EDGE = 0.3
-ROOT_EDGE = 1.0
-CALL_EDGE = 0.8
+EDGES: Final = EdgeWeights()
 
 HUB_CALLS = 32
 """A definition called from more places leads from its callers to itself, but not from itself to
@@ -157,40 +157,49 @@ class CodeGraph:
     parent: Nodes
     edge: Weights
     """The weight of the edge to the parent; 0 for node 0, the root."""
+    is_syntax: NDArray[np.bool_]
+    """Whether the edge to the parent is of a syntax tree."""
     offset: Mapping[str, int]
     """The node of each file's syntax root; its trunk's nodes follow."""
     start: Nodes
     end: Nodes
     weight: Weights
+    edges: EdgeWeights
 
     def __len__(self) -> int:
         return len(self.parent)
 
 
-def code_graph(trunks: Mapping[str, Trunk], calls: Mapping[str, Candidates]) -> CodeGraph:
+def code_graph(
+    trunks: Mapping[str, Trunk], calls: Mapping[str, Candidates], edges: EdgeWeights = EDGES
+) -> CodeGraph:
     """The graph of the files ``trunks`` with their calls."""
-    tree = _Tree()
+    tree = _Tree(edges)
     for path, trunk in trunks.items():
         tree.add(path, trunk)
-    caller, callee, weight = _call_edges(trunks, calls, tree.offset)
+    caller, callee, weight = _call_edges(trunks, calls, tree.offset, edges.call)
     called = np.bincount(callee, minlength=tree.size)
     back = called[callee] <= HUB_CALLS
     return CodeGraph(
         parent=np.concatenate(tree.parents),
         edge=np.concatenate(tree.edges),
+        is_syntax=np.concatenate(tree.is_syntax),
         offset=tree.offset,
         start=np.concatenate([caller, callee[back]]),
         end=np.concatenate([callee, caller[back]]),
         weight=np.concatenate([weight, weight[back]]),
+        edges=edges,
     )
 
 
 class _Tree:
     """The parsing tree of a repository while files are added to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, edges: EdgeWeights) -> None:
+        self._weights = edges
         self.parents: list[Nodes] = [np.array([NONE])]
         self.edges: list[Weights] = [np.zeros(1)]
+        self.is_syntax = [np.zeros(1, dtype=np.bool_)]
         self.offset: dict[str, int] = {}
         self.size = 1
         self._folders = {PurePosixPath("."): 0}
@@ -200,8 +209,9 @@ class _Tree:
         above = self._folder(PurePosixPath(path).parent)
         syntax = trunk.parent[1:].astype(np.int64) + self.size + 1
         self.parents.append(np.concatenate([[above, self.size], syntax]))
-        to_file = np.array([FOLDER_EDGE, ROOT_EDGE])
-        self.edges.append(np.concatenate([to_file, np.full(len(syntax), SYNTAX_EDGE)]))
+        to_file = np.array([self._weights.folder, self._weights.root])
+        self.edges.append(np.concatenate([to_file, np.full(len(syntax), self._weights.syntax)]))
+        self.is_syntax.append(np.arange(2 + len(syntax)) > 1)
         self.offset[path] = self.size + 1
         self.size += 1 + len(trunk.parent)
 
@@ -211,19 +221,23 @@ class _Tree:
         missing = [folder for folder in (path, *path.parents) if folder not in self._folders]
         for folder in reversed(missing):
             self.parents.append(np.array([self._folders[folder.parent]]))
-            self.edges.append(np.array([FOLDER_EDGE]))
+            self.edges.append(np.array([self._weights.folder]))
+            self.is_syntax.append(np.zeros(1, dtype=np.bool_))
             self._folders[folder] = self.size
             self.size += 1
         return self._folders[path]
 
 
 def _call_edges(
-    trunks: Mapping[str, Trunk], calls: Mapping[str, Candidates], offset: Mapping[str, int]
+    trunks: Mapping[str, Trunk],
+    calls: Mapping[str, Candidates],
+    offset: Mapping[str, int],
+    weight: float,
 ) -> tuple[Nodes, Nodes, Weights]:
     """Caller, callee and weight of every candidate of every call."""
     definitions = {path: (t.definitions + offset[path]).tolist() for path, t in trunks.items()}
     edges = [
-        (node, definitions[target.path][target.place], CALL_EDGE / len(targets))
+        (node, definitions[target.path][target.place], weight / len(targets))
         for path, candidates in calls.items()
         for node, targets in zip(
             (trunks[path].calls + offset[path]).tolist(), candidates, strict=True

@@ -23,8 +23,9 @@ import numpy as np
 from treering import forks
 from treering.arrays import Floats
 from treering.errors import MissingExtra
+from treering.views.choices import EdgeWeights
 from treering.views.code.graph.code_graph import (
-    CALL_EDGE,
+    EDGES,
     Candidates,
     CodeGraph,
     Nodes,
@@ -33,7 +34,7 @@ from treering.views.code.graph.code_graph import (
     code_graph,
     tree_paths,
 )
-from treering.views.code.graph.paths import MOST_PATHS, CallSearch, Mask
+from treering.views.code.graph.paths import MOST_PATHS, CallSearch, Mask, least_cutoff
 from treering.views.code.graph.resolve import MAX_CANDIDATES
 from treering.views.code.parse.outline import NONE, Ints
 
@@ -100,9 +101,9 @@ class CodeRelation:
     The fragments of all files follow each other in the order of ``paths``.
     """
 
-    def __init__(self, cutoff: float = CUTOFF) -> None:
-        self._cutoff = cutoff
-        self._state = _State.build({}, {})
+    def __init__(self, cutoff: float = CUTOFF, edges: EdgeWeights = EDGES) -> None:
+        self._cutoff = max(cutoff, least_cutoff(edges)) if edges != EDGES else cutoff
+        self._state = _State.build({}, {}, edges)
         self._operator: CodeOperator | None = None
 
     @property
@@ -124,7 +125,7 @@ class CodeRelation:
         self, trunks: Mapping[str, Trunk], calls: Mapping[str, Candidates], gain: CallGain
     ) -> None:
         """Become the relation of ``trunks``, whose ``gain`` is known."""
-        self._state = _State.build(trunks, calls, gain)
+        self._state = _State.build(trunks, calls, self.graph.edges, gain)
         self._operator = None
 
     def update(
@@ -142,7 +143,7 @@ class CodeRelation:
         """
         gone = set(removed)
         unchanged = {path: trunk for path, trunk in self._state.trunks.items() if path not in gone}
-        new = _State.build({**unchanged, **trunks}, calls)
+        new = _State.build({**unchanged, **trunks}, calls, self.graph.edges)
         self._state = _with_gain(self._state, new, unchanged, self._cutoff, most)
         self._operator = None
 
@@ -188,9 +189,10 @@ class _State:
         cls,
         trunks: Mapping[str, Trunk],
         calls: Mapping[str, Candidates],
+        edges: EdgeWeights,
         gain: CallGain | None = None,
     ) -> _State:
-        graph, starts = code_graph(trunks, calls), _starts(trunks)
+        graph, starts = code_graph(trunks, calls, edges), _starts(trunks)
         rows = [part.fragment + starts[path] for path, part in trunks.items()]
         nodes = [part.node + graph.offset[path] for path, part in trunks.items()]
         shares = [part.share for part in trunks.values()]
@@ -248,17 +250,17 @@ def _changed_nodes(old: _State, new: _State, unchanged: Mapping[str, Trunk]) -> 
         place[old.graph.offset[path] + nodes] = new.graph.offset[path] + nodes
         own[new.graph.offset[path] + nodes] = False
     start, end = place[old.graph.start], place[old.graph.end]
-    before = _edge_keys(start, end, old.graph.weight, len(new.graph))
-    after = _edge_keys(new.graph.start, new.graph.end, new.graph.weight, len(new.graph))
+    size, call = len(new.graph), new.graph.edges.call
+    before = _edge_keys(start, end, call / old.graph.weight, size)
+    after = _edge_keys(new.graph.start, new.graph.end, call / new.graph.weight, size)
     left = start[~np.isin(before, after)]
     joined = new.graph.start[~np.isin(after, before)]
     return np.concatenate([left[left != NONE], joined, np.flatnonzero(own)])
 
 
-def _edge_keys(start: Nodes, end: Nodes, weight: Weights, size: int) -> Nodes:
+def _edge_keys(start: Nodes, end: Nodes, sharing: Weights, size: int) -> Nodes:
     """A number for each edge, equal for equal edges; ``NONE`` where an end is not there."""
-    sharing = np.rint(CALL_EDGE / weight).astype(np.int64)
-    key = (start * size + end) * (MAX_CANDIDATES + 1) + sharing
+    key = (start * size + end) * (MAX_CANDIDATES + 1) + np.rint(sharing).astype(np.int64)
     return np.where((start == NONE) | (end == NONE), NONE, key)
 
 

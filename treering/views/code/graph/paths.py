@@ -19,18 +19,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.errors import InputError
+from treering.views.choices import EdgeWeights
 from treering.views.code.graph.code_graph import (
-    FOLDER_EDGE,
-    SYNTAX_EDGE,
+    EDGES,
     CodeGraph,
     Nodes,
     Weights,
     tree_paths,
 )
 
-LEAST_CUTOFF = FOLDER_EDGE**2 * SYNTAX_EDGE
-"""The most that a path from file to file through their folder weighs, and less once it holds a
-call: with a cut-off from here on, best paths that use a call never pass through folders."""
+
+def least_cutoff(edges: EdgeWeights) -> float:
+    """Return the least cut-off of a graph.
+
+        The most that a path from file to file through their folder weighs, and less once it holds a
+    call: with a cut-off from here on, best paths that use a call never pass through folders.
+    """
+    return edges.folder**2 * edges.syntax
+
+
+LEAST_CUTOFF = least_cutoff(EDGES)
 
 MOST_PATHS = 1 << 19
 """Paths that may begin in one file, and paths searched at a time: some 100 MB with the copies that
@@ -93,18 +101,19 @@ class _Edges:
 class CallSearch:
     """Finds the paths of a code graph that use a call and are worth ``cutoff`` or more.
 
-    Raises InputError for a cut-off below ``LEAST_CUTOFF``.
+    Raises InputError for a cut-off below ``least_cutoff``.
     """
 
     def __init__(self, graph: CodeGraph, cutoff: float) -> None:
-        if not LEAST_CUTOFF <= cutoff <= 1:
-            raise InputError(f"cut-off is {cutoff}; it must be between {LEAST_CUTOFF} and 1")
+        least = least_cutoff(graph.edges)
+        if not least <= cutoff <= 1:
+            raise InputError(f"cut-off is {cutoff}; it must be between {least} and 1")
         self._graph = graph
         self._size = len(graph)
         self._least = cutoff * (1 - _ROUNDING)
-        child = np.flatnonzero(graph.edge == SYNTAX_EDGE)
+        child = np.flatnonzero(graph.is_syntax)
         parent = graph.parent[child]
-        half = np.full(2 * len(child), SYNTAX_EDGE)
+        half = np.full(2 * len(child), graph.edges.syntax)
         self._tree = _Edges.sort(
             np.concatenate([child, parent]), np.concatenate([parent, child]), half, self._size
         )
@@ -173,13 +182,12 @@ class CallSearch:
         holds = sources.copy()
         near = np.flatnonzero(holds)
         while len(near):
-            above = np.unique(graph.parent[near[graph.edge[near] == SYNTAX_EDGE]])
+            above = np.unique(graph.parent[near[graph.is_syntax[near]]])
             near = above[~holds[above]]
             holds[near] = True
         start, weight = graph.start.copy(), graph.weight.copy()
         while len(low := np.flatnonzero(~holds[start] & (weight >= self._least))):
-            edge = graph.edge[start[low]]
-            weight[low] *= np.where(edge == SYNTAX_EDGE, edge, 0.0)
+            weight[low] *= np.where(graph.is_syntax[start[low]], graph.edges.syntax, 0.0)
             start[low] = graph.parent[start[low]]
         used = weight >= self._least
         return _Edges.sort(start[used], graph.end[used], weight[used], self._size)

@@ -19,9 +19,9 @@ from treering.search.fusion import standardise
 from treering.search.lexical import Lexical
 from treering.search.searcher import check_choice, check_count
 from treering.search.terms import Terms, terms
-from treering.views.choices import Unit
+from treering.views.choices import EdgeWeights, Unit
 from treering.views.code.graph.calls import updated_calls
-from treering.views.code.graph.code_graph import Candidates, CodeGraph, Trunk, trunk
+from treering.views.code.graph.code_graph import EDGES, Candidates, CodeGraph, Trunk, trunk
 from treering.views.code.graph.operator import CUTOFF, CallGain, CodeRelation
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.paths import ASIDE, files_at, is_asked_for
@@ -113,14 +113,17 @@ class CodeHit:
 class CodeIndex:
     """The fragments of a repository's files; state has one owner, so updates need a lock outside.
 
-    ``unit`` is how files are cut: ``blocks`` along definitions or FragRel's ``windows``.
+    ``unit`` is how files are cut: ``blocks`` along definitions or FragRel's ``windows``. ``edges``
+    are the weights of the code graph.
     """
 
-    def __init__(self, unit: Unit = "blocks", cutoff: float = CUTOFF) -> None:
+    def __init__(
+        self, unit: Unit = "blocks", cutoff: float = CUTOFF, edges: EdgeWeights = EDGES
+    ) -> None:
         self.unit: Unit = unit
         self._files: dict[str, IndexedFile] = {}
         self._calls: dict[str, Candidates] = {}
-        self._relation = CodeRelation(cutoff)
+        self._relation = CodeRelation(cutoff, edges)
         self._lexical = Lexical()
         self._rows: list[tuple[str, Lines]] = []
 

@@ -41,11 +41,16 @@ class IndexSettings(NamedTuple):
     """How a repository shall be indexed."""
 
     unit: Unit
+    edges: str
     model: str | None
 
     def is_met_by(self, repository: store.Repository | None) -> bool:
         """Whether a repository is indexed in this way."""
-        return repository is not None and (repository.unit, repository.model) == self
+        return repository is not None and self == (
+            repository.unit,
+            repository.edges,
+            repository.model,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from treering.errors import InputError
 from treering.journal.space import Space
 from treering.records import Hit
 from treering.search.relations.contract import Items
-from treering.views.code.graph.code_graph import CALL_EDGE
+from treering.views.code.graph.code_graph import EDGES
 from treering.views.code.graph.operator import Matrix, matrix
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.blocks import CodeBlock
@@ -159,7 +159,7 @@ def _call_matrix(definitions: DefinitionGraph) -> Matrix:
     pairs = {frozenset(pair) for pair in definitions.calls if pair[0] != pair[1]}
     calls = [tuple(pair) for pair in pairs]
     ends = [*calls, *((end, start) for start, end in calls), *((at, at) for at in range(size))]
-    weights = [CALL_EDGE] * (2 * len(calls)) + [1.0] * size
+    weights = [EDGES.call] * (2 * len(calls)) + [1.0] * size
     return matrix([end[0] for end in ends], [end[1] for end in ends], weights, (size, size))
 
 

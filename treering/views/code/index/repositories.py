@@ -17,7 +17,7 @@ from treering.errors import JournalBusy, TreeringError, UnknownRepository
 from treering.hints import Hint
 from treering.journal.space import Space
 from treering.records import Progress
-from treering.views.choices import Unit, window_of
+from treering.views.choices import Unit, parse_edges, window_of
 from treering.views.code.graph.paths import TooManyPaths
 from treering.views.code.index import store
 from treering.views.code.index.code_index import CodeIndex, IndexedFile, index_file
@@ -71,15 +71,15 @@ class Repositories:
         self, top: Path, unit: Unit | None, embed: bool | None, progress: Progress | None
     ) -> CodeReceipt:
         with pause_collector():
-            repository = self._find(str(top))
-            before = repository or settings_of(self._space)
+            repository, settings = self._find(str(top)), settings_of(self._space)
+            before = repository or settings
             model = repository.model if repository else None
             if embed is not None:
                 model = self.embedder.name if embed else None
-            want = IndexSettings(unit or before.unit, model)
+            want = IndexSettings(unit or before.unit, settings.edges, model)
             window_of(want.unit)  # raises InputError before a file is read
             is_met = want.is_met_by(repository)
-            index, old = CodeIndex(want.unit), dict[str, bytes]()
+            index, old = _new_index(want), dict[str, bytes]()
             if repository is not None and is_met:
                 with self._lock:
                     # A copy: the one that is there is being searched.
@@ -174,7 +174,7 @@ class Repositories:
                 files, calls = store.load(reader, repository)
                 fragments = sum(len(file.fragments) for file in files.values())
                 gain = store.gain(reader, repository, fragments)
-            index = CodeIndex(repository.unit)
+            index = _new_index(repository)
             index.restore(files, calls, gain)
             self._loaded[repository.id] = (repository.revision, index)
         return index
@@ -234,7 +234,7 @@ class Repositories:
             goes_on = want.is_met_by(former)
             if former is not None and not goes_on:
                 store.drop(writer, former)
-            repository = store.add(writer, writer.id, change.root, want.unit, want.model)
+            repository = store.add(writer, writer.id, change.root, *want)
             if repository != (former if goes_on else replace(repository, revision=0)):
                 raise JournalBusy(f"another process has just indexed {change.root}; index it again")
             store.delete(writer, repository, change.removed)
@@ -248,6 +248,10 @@ class Repositories:
                 self._loaded.pop(former.id, None)
             self._loaded[repository.id] = (repository.revision + 1, index)
         return change
+
+
+def _new_index(settings: IndexSettings | store.Repository) -> CodeIndex:
+    return CodeIndex(settings.unit, edges=parse_edges(settings.edges))
 
 
 def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> UnknownRepository:

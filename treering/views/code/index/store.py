@@ -30,6 +30,7 @@ class Repository:
     id: int
     root: str
     unit: Unit
+    edges: str
     model: str | None
     revision: int
 
@@ -41,7 +42,7 @@ class Repository:
 
 AGAIN = "`treering code forget` and `treering code index` index it again"
 
-_COLUMNS = "r.space, r.id, r.root, r.unit, r.model, r.revision"
+_COLUMNS = "r.space, r.id, r.root, r.unit, r.edges, r.model, r.revision"
 
 
 def repositories(reader: Reader, space: int) -> list[Repository]:
@@ -53,12 +54,14 @@ def repositories(reader: Reader, space: int) -> list[Repository]:
     return [_repository(row) for row in rows]
 
 
-def add(writer: Writer, space: int, root: str, unit: Unit, model: str | None) -> Repository:
+def add(
+    writer: Writer, space: int, root: str, unit: Unit, edges: str, model: str | None
+) -> Repository:
     """Make a repository known."""
     writer.execute(
-        "INSERT INTO code_repository (space, root, unit, model) VALUES (?, ?, ?, ?)"
+        "INSERT INTO code_repository (space, root, unit, edges, model) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
-        (space, root, unit, model),
+        (space, root, unit, edges, model),
     )
     row = writer.row(
         f"SELECT {_COLUMNS} FROM code_repository r WHERE r.space = ? AND r.root = ?", (space, root)
@@ -166,4 +169,4 @@ def drop(writer: Writer, repository: Repository) -> int:
 
 
 def _repository(row: Row) -> Repository:
-    return Repository(int(row[0]), int(row[1]), str(row[2]), row[3], row[4], int(row[5]))
+    return Repository(int(row[0]), int(row[1]), str(row[2]), row[3], row[4], row[5], int(row[6]))
