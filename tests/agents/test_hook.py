@@ -522,17 +522,18 @@ def test_what_hooks_keep_of_a_space_that_the_memory_does_not_have_goes_too(
     assert not [file for file in left if b"fleet-7" in file.read_bytes()]
 
 
-def test_a_space_is_not_removed_while_the_positions_of_hooks_cannot_be_read(
-    memory_path: Path,
+@pytest.mark.parametrize("name", ["offsets", "1.json"])
+def test_nothing_is_removed_while_a_file_of_hooks_cannot_be_read(
+    memory_path: Path, name: str
 ) -> None:
     remember(memory_path, MAST, "fleet-7")
-    offsets = inbox.folder_of(str(memory_path)) / "offsets"
-    offsets.mkdir(parents=True)
-    with Memory.open(memory_path, embedder="hashing") as memory:
-        with pytest.raises(InputError):
+    unreadable = inbox.folder_of(str(memory_path)) / name
+    unreadable.mkdir(parents=True)
+    with Memory.open(memory_path, space="fleet-7", embedder="hashing") as memory:
+        with pytest.raises(InputError, match=name):
             memory.forget_space("fleet-7")
-        assert memory.spaces() == ["fleet-7"]
-        offsets.rmdir()
+        assert [entry.text for entry in memory.entries()] == [MAST]
+        unreadable.rmdir()
         memory.forget_space("fleet-7")
         assert memory.spaces() == []
 

@@ -216,7 +216,23 @@ def test_a_list_and_hits_fit_a_terminal_and_a_pipe_passes_no_escapes(
         assert not re.search("[\x1b\u202e]", shown), command
         if command != ["context", "ferry"]:
             assert max(map(len, shown.splitlines())) <= 80, command
-    assert treering("search", "--help").stdout.count("<bool>") <= 1, "only that of --help"
+
+
+@pytest.mark.parametrize(
+    "command", ["", "search", "tree", "tree search", "code", "serve key", "tune"]
+)
+def test_help_names_no_value_of_a_flag(treering: Treering, command: str) -> None:
+    shown = treering(*command.split(), "--help").stdout
+    assert "Show this message" in shown
+    assert "<bool>" not in shown
+
+
+def test_lone_surrogates_of_piped_messages_are_replaced_and_told(treering: Treering) -> None:
+    lines = ['{"role": "user", "content": "Yes."}', r'{"role": "user", "content": "a \ud83d cut"}']
+    added = treering("add", stdin="\n".join(lines))
+    assert "line 2: lone surrogates were replaced by U+FFFD" in added.stderr
+    texts = [record["text"] for record in records(treering("list", "--json"))]
+    assert texts == ["Yes.", "a \ufffd cut"]
 
 
 def test_an_argument_that_is_not_utf8_is_stored_with_replacements(treering: Treering) -> None:

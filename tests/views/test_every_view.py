@@ -167,7 +167,7 @@ def test_terms_that_another_stemmer_made_are_noticed_and_made_anew(
         save_states(writer, {**states, "fragments": old})
     full.close()
     memory = open_memory()
-    assert "another version of treering derived fragments of space 'default'" in caplog.text
+    assert "fragments of space 'default': other settings hold now" in caplog.text
     assert memory.stats().outdated == ("fragments",)
     found = [(hit.text, hit.score) for hit in memory.search("servicing sailmakers in Lagos")]
     assert found != expected

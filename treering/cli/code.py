@@ -16,6 +16,7 @@ from treering.cli.failures import FOUND
 from treering.cli.options import Text, command, opt, options_of
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
+from treering.cli.subapps import Group
 from treering.errors import InputError
 from treering.records import Mode
 from treering.text import first_line
@@ -34,6 +35,7 @@ SHORT = 9
 """Characters of an id that are shown: enough to cite it by."""
 
 app = typer.Typer(
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -391,6 +391,11 @@ def _messages(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
         if line.isspace():
             continue
         try:
-            yield json.loads(line)
+            message = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InputError(f"standard input: line {number} is not JSON ({error})") from error
+        plain = json.dumps(message, ensure_ascii=False)
+        if (clean := storable(plain)) != plain:
+            note(f"line {number}: lone surrogates were replaced by U+FFFD")
+            message = json.loads(clean)
+        yield message

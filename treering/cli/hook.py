@@ -13,11 +13,12 @@ from treering.agents.project import project_of, working_folder
 from treering.cli.options import command, group, opt
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
+from treering.cli.subapps import Group
 from treering.errors import UnknownName
 from treering.hooks import hook_log
 
 app = typer.Typer(
-    add_completion=False, pretty_exceptions_enable=False, subcommand_metavar="[COMMAND]"
+    cls=Group, add_completion=False, pretty_exceptions_enable=False, subcommand_metavar="[COMMAND]"
 )
 
 

@@ -8,10 +8,13 @@ from treering.cli import stdin
 from treering.cli.options import Moment, command, group, opt
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
+from treering.cli.subapps import Group
 from treering.errors import InputError
 from treering.views.memos.record import Memo
 
-app = typer.Typer(add_completion=False, help="Read and correct memos of conversations, by topic.")
+app = typer.Typer(
+    cls=Group, add_completion=False, help="Read and correct memos of conversations, by topic."
+)
 
 
 @group(

@@ -21,6 +21,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from treering.cli import stdin
 from treering.cli.moments import FORMS, FORMS_TO_COME, moment
 from treering.cli.run import Globals, Run
+from treering.cli.subapps import Command
 from treering.parameters import parameter_help
 from treering.views.choices import settings_by_name
 
@@ -149,7 +150,7 @@ def command(
     """Register a function as a command of ``app``, by its own name unless it is ``called``."""
 
     def register(function: Callable[..., None]) -> None:
-        app.command(called)(for_typer(function, texts))
+        app.command(called, cls=Command)(for_typer(function, texts))
 
     return register
 
@@ -240,8 +241,6 @@ def _parameter(
         setattr(info, setting, value)
     if isinstance(info, OptionInfo):
         info.rich_help_panel = panel
-        if plain in (bool, bool | None):
-            info.metavar = ""  # a flag takes no value
         if flags or (plain is bool and not info.param_decls):  # without its --no- form
             info.param_decls = flags or (f"--{name.strip('_').replace('_', '-')}",)
         elif name.endswith("_"):

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from typer.core import TyperGroup
 
 from treering.cli.options import command, group, opt, option_group
 from treering.cli.output import note
 from treering.cli.run import Run
+from treering.cli.subapps import Group
 from treering.serve.settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,
@@ -23,7 +23,7 @@ from treering.serve.settings import (
 )
 
 
-class _Serve(TyperGroup):
+class _Serve(Group):
     """Reads ``serve FILE`` as ``serve --memory FILE``, since a command group takes no arguments."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
@@ -95,7 +95,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     subcommand_metavar="[FILE] [COMMAND]",
 )
-key = typer.Typer(add_completion=False, subcommand_metavar="[COMMAND]")
+key = typer.Typer(cls=Group, add_completion=False, subcommand_metavar="[COMMAND]")
 app.add_typer(key, name="key")
 
 

@@ -9,9 +9,26 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from treering.cli.failures import report_errors
+
+
+class _PlainFlags:
+    def get_params(self, ctx: Any) -> Any:
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""  # typer would show <bool>
+        return params
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command whose help names no value of a flag."""
+
+
+class Group(_PlainFlags, TyperGroup):
+    """A group of commands whose help names no value of a flag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +71,7 @@ class _Deferred(TyperGroup):
         return self.load().make_context(*args, **kwargs)
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(Group):
     """Commands, some of them in modules that are imported when they are called and not before."""
 
     sub_apps: ClassVar[Mapping[str, SubApp]] = {}

@@ -11,12 +11,13 @@ import typer
 from treering.cli.options import Text, command, group, opt, settings_group
 from treering.cli.output import Part, note, plural, printable, to_json
 from treering.cli.run import Run
+from treering.cli.subapps import Group
 from treering.views.choices import TreeMethod
 from treering.views.tree.node import TreeNode, TreeStats
 from treering.views.tree.settings import TreeChoices
 from treering.views.tree.shape import ROOT
 
-app = typer.Typer(add_completion=False, help="Look at the tree of summaries.")
+app = typer.Typer(cls=Group, add_completion=False, help="Look at the tree of summaries.")
 
 
 @group(

@@ -16,6 +16,7 @@ from treering.cli.entries import STILL_READ
 from treering.cli.options import command, opt, settings_group
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
+from treering.cli.subapps import Group
 from treering.records import Stats
 from treering.views.choices import Choices
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from treering.search.relations.registry import FitReport, Suggestion
 
 commands = typer.Typer()
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+app = typer.Typer(cls=Group, add_completion=False, no_args_is_help=True)
 
 if TYPE_CHECKING:
     Chosen = Any

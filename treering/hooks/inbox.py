@@ -51,6 +51,12 @@ def waiting_jobs(memory: str) -> Iterator[tuple[Path, dict[str, Any]]]:
             job = json.loads(path.read_bytes())
         except FileNotFoundError:
             continue  # another server was quicker
+        except OSError as error:
+            from treering.errors import InputError  # here, as hooks do not need it
+
+            raise InputError(
+                f"{path} cannot be read ({error.strerror}); remove it or make it readable"
+            ) from error
         except ValueError:
             job = None
         yield path, job if isinstance(job, dict) else {}

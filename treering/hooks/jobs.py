@@ -84,11 +84,13 @@ def removing_space(memory: str, space: str) -> Iterator[None]:
     """Around the removal of a space: remove what hooks keep of it, its name and waiting messages.
 
     A server that has just read these would bring the space back, so it has to wait, or is waited
-    for. Raise InputError, before the removal, if the positions in transcripts cannot be read.
+    for. Raise InputError, before the removal, if what hooks keep cannot be read.
     """
     path = str(Path(memory).resolve())
     with inbox.alone(path):
-        Offsets(path)  # raises now, rather than after the removal
+        # They raise now, rather than after the removal.
+        Offsets(path)
+        list(inbox.waiting_jobs(path))
         try:
             yield
         except UnknownName:  # hooks alone may know the space: an earlier removal was killed

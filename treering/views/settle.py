@@ -74,8 +74,8 @@ class Settler:
             )
         if other := ", ".join(name for name in due if name not in begun):
             log.warning(
-                "another version of treering derived %s of space %r, or other settings did; "
-                "settle() or `treering rebuild` derives it again",
+                "%s of space %r: other settings hold now than when it was derived, or another "
+                "version of treering did it; settle() or `treering rebuild` derives it again",
                 other,
                 self._space.name,
             )
