@@ -105,8 +105,8 @@ option_group(
         metavar="NAME",
     ),
     embedder=opt(
-        "Embedding model: minilm, openai:MODEL@BASE_URL, fastembed:MODEL or "
-        "sentence-transformers:MODEL. Default: $TREERING_EMBEDDER, else the space's own.",
+        "Embedding model: minilm, openai:MODEL@BASE_URL or fastembed:MODEL. Default: "
+        "$TREERING_EMBEDDER, else the space's own.",
         metavar="SPEC",
     ),
     llm=opt(

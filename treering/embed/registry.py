@@ -1,4 +1,4 @@
-"""Embedders by specification: the bundled one, an endpoint, sentence-transformers, or a plug-in."""
+"""Embedders by specification: the bundled one, an endpoint, fastembed, or a plug-in."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def open_embedder(spec: str | Embedder | None) -> Embedder:
     """The embedder for a specification; an embedder is returned as it is.
 
     ``minilm`` is the bundled model, ``openai:MODEL[@BASE_URL]`` any OpenAI-compatible endpoint,
-    ``fastembed:MODEL`` and ``sentence-transformers:MODEL`` local models, ``NAME[:ARGUMENT]`` an
-    entry point of the group ``treering.embedders``. Raises UnknownName, MissingExtra.
+    ``fastembed:MODEL`` a local model, ``NAME[:ARGUMENT]`` an entry point of the group
+    ``treering.embedders``. Raises UnknownName, MissingExtra.
     """
     if spec is None:
         spec = DEFAULT
@@ -36,15 +36,11 @@ def open_embedder(spec: str | Embedder | None) -> Embedder:
         from treering.embed.fastembed import FastEmbedEmbedder
 
         return FastEmbedEmbedder(argument)
-    if name == "sentence-transformers":
-        from treering.embed.sentence_transformers import SentenceTransformerEmbedder
-
-        return SentenceTransformerEmbedder(argument)
     points = plugins(GROUP)
     if name not in points.names:
         raise UnknownName(
-            f"no embedder {spec!r}; give minilm, openai:MODEL[@BASE_URL], fastembed:MODEL, "
-            f"sentence-transformers:MODEL or an entry point of {GROUP}",
+            f"no embedder {spec!r}; give minilm, openai:MODEL[@BASE_URL], fastembed:MODEL or "
+            f"an entry point of {GROUP}",
             param="embedder",
         )
     embedder: Embedder = points[name].load()(argument)
