@@ -227,6 +227,7 @@ class Memory:
         mask: bool = False,
         expires: Any = None,
         pin: bool = False,
+        encoding: str | None = None,
         sync: bool = False,
         force: bool = False,
         progress: Progress | None = None,
@@ -236,7 +237,8 @@ class Memory:
         Known texts are not added twice. A changed file replaces its entries; texts and messages are
         appended to their source. Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra
         ``documents``; a page is a source of its own, such as ``lease.pdf#2``. The files of a folder
-        have sources such as ``notes/travel.md``.
+        have sources such as ``notes/travel.md``. A new file of a folder with the content of another
+        one is a copy, which is skipped.
 
         - ``at``, ``speaker``, ``session``, ``metadata``: for all entries, unless a message has its
           own. Without ``at`` an entry has no date, so questions about a date do not match it. A
@@ -245,6 +247,7 @@ class Memory:
           tokens and passwords by a mark.
         - ``expires``: a time from which on the entries are not found, and are erased.
         - ``pin``: the entries come first in contexts and briefs.
+        - ``encoding``: of text files that are not UTF-8, such as ``cp1252``.
         - ``sync``: erase the entries of files that are gone from the folder (``Receipt.gone``). If
           more than half are gone, this needs ``force``: the folder may not be mounted.
 
@@ -255,7 +258,9 @@ class Memory:
         """
         if self._warns_of_paths:
             warn_of_path(content)
-        envelope = Envelope.check(kind, at, speaker, session, metadata, mask, expires, pin)
+        envelope = Envelope.check(
+            kind, at, speaker, session, metadata, mask, expires, pin, encoding
+        )
         receipt = self._intake.add(content, source, envelope, sync, force)
         return index(self._views, envelope.count(receipt), progress)
 

@@ -401,16 +401,6 @@ def test_a_message_that_ends_in_blanks_is_searched_for_by_its_words(
     assert ("Ana's sister moved to Porto." in llm.requests[-1].text) == (policy != "memo")
 
 
-def test_an_answer_tells_what_was_shown(open_memory: Open) -> None:
-    memory, _ = talking(open_memory, "In Porto.")
-    memory.add("Ana's sister moved to Porto.", source="diary")
-    [entry] = memory.entries()
-    answer = memory.chat("Where does Ana's sister live?")
-    [evidence] = answer.evidences
-    assert evidence.entries == (entry.id,)
-    assert "moved to Porto" in evidence.text
-
-
 @pytest.mark.parametrize("policy", ["auto", "fragments", "nodes", "memo"])
 def test_while_the_embedder_is_down_words_alone_find_what_is_shown(
     open_memory: Open, policy: str, caplog: pytest.LogCaptureFixture
@@ -434,14 +424,6 @@ def test_a_chat_says_that_another_process_has_changed_the_model(open_memory: Ope
         other.reembed(HashingEmbedder("other"))
     with pytest.raises(ModelMismatch):
         memory.chat("Where is Ana's sister?")
-
-
-def test_what_was_said_in_vain_is_shown_with_the_next_message(open_memory: Open) -> None:
-    memory, llm = talking(open_memory, LLMUnavailable("down"), "Hello Ana!")
-    with pytest.raises(LLMUnavailable):
-        memory.chat("I am Ana.")
-    memory.chat("Anyone there?")
-    assert "user: I am Ana." in llm.requests[1].text
 
 
 @pytest.mark.parametrize("garbage", ["nul \0", "surrogate \ud800", " \n"])

@@ -78,6 +78,39 @@ def test_a_note_that_was_moved_states_what_it_stated_under_its_new_name(
     assert [fact.value for fact in memory.facts.current("notes/self.md")] == ["Lisbon"]
 
 
+def test_a_copy_of_a_file_is_not_stored_again_and_takes_its_place(
+    memory: Memory, notes: Path
+) -> None:
+    memory.add(notes)
+    (notes / "boiler (copy).md").write_bytes((notes / "boiler.md").read_bytes())
+    (notes / "z").mkdir()
+    (notes / "z" / "new.md").write_text("A new note.")
+    (notes / "z" / "same.md").write_text("A new note.")
+    receipt = memory.add(notes)
+    assert receipt.added == 1
+    assert {Path(one.path).name: one.reason for one in receipt.skipped} == {
+        "boiler (copy).md": "a copy of notes/boiler.md",
+        "same.md": "a copy of notes/z/new.md",
+    }
+    assert memory.add(notes / "z" / "same.md").added == 1  # a file that is named itself
+    (notes / "boiler.md").unlink()
+    receipt = memory.add(notes, sync=True)
+    assert (receipt.moved, receipt.removed, receipt.added) == (1, 0, 0)
+    assert "notes/boiler (copy).md" in sources(memory)
+
+
+def test_an_old_version_and_a_note_of_another_day_are_no_copies(
+    memory: Memory, notes: Path
+) -> None:
+    memory.add(notes)
+    (notes / "boiler old.md").write_bytes((notes / "boiler.md").read_bytes())
+    (notes / "boiler.md").write_text("The boiler is bled in spring.")
+    for day in ("2026-05-03", "2026-05-04"):
+        (notes / f"{day}.md").write_text("Nothing new.")
+    receipt = memory.add(notes)
+    assert (receipt.added, receipt.removed, receipt.skipped) == (4, 1, ())
+
+
 def test_a_file_that_is_gone_is_named_and_erased_on_request(
     memory: Memory, notes: Path, path: Path
 ) -> None:
@@ -143,7 +176,7 @@ def test_what_was_changed_while_a_folder_moved_is_gone_from_where_it_was(
 
 
 def test_files_of_the_same_content_move_with_their_folder(memory: Memory, notes: Path) -> None:
-    for copy in ("a.md", "boiler2.md", "travel/boiler.md"):
+    for copy in ("2026-01-01.md", "2026-01-02.md", "travel/2026-01-03.md"):
         (notes / copy).write_text((notes / "boiler.md").read_text())
     memory.add(notes)
     source_by_id = {entry.id: entry.source for entry in memory.entries()}
@@ -193,13 +226,6 @@ def test_what_cannot_be_looked_at_is_not_gone(memory: Memory, notes: Path, path:
     receipt = memory.add(notes / "travel", sync=True)
     assert (receipt.removed, receipt.gone) == (0, ())
     assert memory.stats().entries == 3
-
-
-def test_a_copy_is_no_move(memory: Memory, notes: Path) -> None:
-    memory.add(notes)
-    (notes / "copy.md").write_text((notes / "boiler.md").read_text())
-    receipt = memory.add(notes)
-    assert (receipt.added, receipt.moved) == (1, 0)
 
 
 def test_two_folders_of_one_name_are_told_apart(memory: Memory, notes: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -18,8 +19,9 @@ from tests.ingest.clients import (
     write_lines,
     write_slack,
 )
+from tests.raised import raises
 from treering import Memory
-from treering.errors import InputError
+from treering.errors import InputError, TextEncodingError
 from treering.ingest.transcripts.registry import format_of
 
 
@@ -34,13 +36,15 @@ def test_exports_in_a_folder_are_skipped_with_the_command_that_reads_them(
     (folder / "box.mbox").write_bytes(b"From ana\n" + MAIL)
     (folder / "lease.eml").write_bytes(MAIL)
     (folder / "WhatsApp Chat with Ben.txt").write_text(WHATSAPP, "utf-8")
+    with ZipFile(folder / "export.zip", "w") as archive:
+        archive.writestr("conversations.json", "[]")
     (folder / "diary.txt").write_text("2026-01-05, 09:15 - woke up\nand went on\n", "utf-8")
     receipt = memory.add(folder)
     assert receipt.added == 1  # the diary
     reasons = {Path(one.path).relative_to(folder).as_posix(): one.reason for one in receipt.skipped}
     assert set(reasons) == {
         *("slack", "chatgpt/conversations.json", "claude/conversations.json", "session.jsonl"),
-        *("box.mbox", "lease.eml", "WhatsApp Chat with Ben.txt"),
+        *("box.mbox", "lease.eml", "WhatsApp Chat with Ben.txt", "export.zip"),
     }
     assert all("`treering import" in reason for reason in reasons.values())
     with pytest.raises(InputError, match="format mail"):
@@ -59,17 +63,42 @@ def test_exports_in_a_folder_are_skipped_with_the_command_that_reads_them(
         ("2023년 8월 13일 오후 9:15, 민수 : 안녕", "민수", "안녕", "2023-08-13T21:15:00"),
         ("2023. 8. 13. 오전 9:15, 민수 : 안녕", "민수", "안녕", "2023-08-13T09:15:00"),
         ("13/08/23, 9:15 अपराह्न - आशा: नमस्ते", "आशा", "नमस्ते", "2023-08-13T21:15:00"),
+        ("[13/08/2023, 09:15:32] Ana: x", "Ana", "x", "2023-08-13T09:15:32"),
+        ("8/13/23, 9:15\u202fPM - Ana: x", "Ana", "x", "2023-08-13T21:15:00"),
+        ("13.08.23, 09:15 - Ana: x", "Ana", "x", "2023-08-13T09:15:00"),
+        ("2023-08-13, 12:15 a.m. - Ana: x", "Ana", "x", "2023-08-13T00:15:00"),
+        ("2023/8/13 晚上9:15 - 小明: 你好", "小明", "你好", "2023-08-13T21:15:00"),
+        ("2023/08/13, 午後9:15 - 太郎: どうも", "太郎", "どうも", "2023-08-13T21:15:00"),
+        ("13/8/23, 9:15\u202fp.\u00a0m. - Ana: Hola", "Ana", "Hola", "2023-08-13T21:15:00"),
+        ("13/08/2023 às 21:15 - Rui: Oi", "Rui", "Oi", "2023-08-13T21:15:00"),
+        ("13.8.2023 klo 21.15 - Ben: Moi", "Ben", "Moi", "2023-08-13T21:15:00"),
+        ("8/13/23, 9:15 PM - \u2068Ben\u2069: Hi", "Ben", "Hi", "2023-08-13T21:15:00"),
+        ("13/8/2566 21:15 - สมชาย: สวัสดี", "สมชาย", "สวัสดี", None),  # the Buddhist year
     ],
 )
 def test_whatsapp_is_read_in_the_customs_of_many_phones(
-    memory: Memory, tmp_path: Path, line: str, speaker: str, text: str, at: str
+    memory: Memory, tmp_path: Path, line: str, speaker: str, text: str, at: str | None
 ) -> None:
     path = tmp_path / "chat.txt"
     path.write_text(f"\u200f{line}\n", "utf-8")
     assert memory.import_(path).added == 1
     (entry,) = memory.entries()
     assert (entry.speaker, entry.text) == (speaker, text)
-    assert entry.at == datetime.fromisoformat(at).replace(tzinfo=UTC)
+    assert entry.at == (datetime.fromisoformat(at).replace(tzinfo=UTC) if at else None)
+
+
+def test_words_of_the_app_on_an_iphone_are_no_messages(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text(
+        "[13.08.23, 21:15:30] Ben: \u200eNachrichten sind Ende-zu-Ende-verschlüsselt.\r\n"
+        "[13.08.23, 21:15:31] Ben: Bis\r\nmorgen! \u200e<Diese Nachricht wurde bearbeitet>\r\n"
+        "\u200e[13.08.23, 21:16:00] Ben: \u200eBild weggelassen\r\n"
+        "\u200e[13.08.23, 21:17:00] ~\u202fAna: Im Anhang \u200e<Anhang: 4-PHOTO.jpg>\r\n",
+        "utf-8",
+    )
+    receipt = memory.import_(path)
+    assert [entry.text for entry in memory.entries()] == ["Bis\nmorgen!", "Im Anhang"]
+    assert sum(receipt.omitted.values()) == 2
 
 
 def test_a_line_of_json_may_hold_any_line_separator(memory: Memory, tmp_path: Path) -> None:
@@ -117,3 +146,38 @@ def test_a_notebook_is_its_cells_and_its_outputs_are_counted(
     assert "# of the harbour" in entry.text
     assert "iVBORw0KGgo" not in entry.text
     assert [one.reason for one in receipt.skipped] == ["2 outputs of cells, pictures among them"]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16-le", "iso2022_jp"])
+def test_a_file_that_is_not_utf_8_is_read_in_its_encoding(
+    memory: Memory, tmp_path: Path, encoding: str
+) -> None:
+    text = "昨日パリで" if encoding == "iso2022_jp" else "Café à la crème, 3 €"
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "old.txt").write_bytes(f"---\ntitle: {text}\n---\n{text}\n".encode(encoding))
+    (folder / "new.txt").write_text("Grüße aus Łódź\n", "utf-8")
+    memory.add(folder, encoding=encoding)
+    if encoding != "utf-16-le":  # which looks like a program, unless it is named itself
+        assert sorted(entry.text for entry in memory.entries())[1] == "Grüße aus Łódź\n"
+    memory.add(folder / "old.txt", encoding=encoding)
+    old = next(entry for entry in memory.entries() if entry.source.endswith("old.txt"))
+    assert old.text.endswith(f"\n{text}\n")
+    assert old.metadata == {"title": text}
+    assert memory.add(folder / "old.txt", encoding=encoding).unchanged == 1
+
+
+def test_an_encoding_that_is_unknown_or_for_a_text_is_refused(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "old.txt"
+    path.write_bytes("Café".encode("cp1252"))
+    with raises(TextEncodingError):
+        memory.add(path)
+    for encoding in ("klingon", "base64", "a\0b", "undefined"):
+        with raises(InputError, param="encoding"):
+            memory.add(path, encoding=encoding)
+    with raises(InputError, param="encoding"):
+        memory.add("Café", encoding="cp1252")
+    with raises(TextEncodingError):
+        memory.add(path, encoding="ascii")

@@ -310,8 +310,7 @@ def test_past_conversations_are_masked_unless_told_otherwise(
     assert (receipt.added, receipt.masked, receipt.private) == (1, 1, 2)
     assert receipt.omitted == {"messages that are private as a whole": 1}
     assert [entry.text for entry in memory.entries()] == ["The key is [masked: API Key] "]
-    new = new_lines(path)
-    assert (new.messages, new.masked, new.private) == (1, 1, 2)
+    assert token not in "".join(new_lines(path).lines)
     plain = open_memory(tmp_path / "plain.db")
     assert plain.import_(path, mask=False).masked == 0
     assert token in next(iter(plain.entries())).text

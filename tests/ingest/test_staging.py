@@ -114,6 +114,10 @@ def test_a_small_import_is_one_transaction(path: Path) -> None:
         assert database.writes == before + 1
 
 
+def superseded(older: int, newer: int) -> str:
+    return f'{{"superseded": "{older:016x}", "by": "{newer:016x}"}}'
+
+
 @pytest.mark.parametrize(
     ("last", "message"),
     [
@@ -127,6 +131,10 @@ def test_a_small_import_is_one_transaction(path: Path) -> None:
             '{"id": "0", "source": "treering:memos", "position": 0, "kind": "text", "text": "x"}',
             "no change of a memo",
         ),
+        (
+            "\n".join([superseded(1, 2), superseded(2, 3), superseded(3, 1)]),
+            "which it supersedes itself",
+        ),
     ],
 )
 def test_a_large_import_with_one_bad_line_leaves_nothing(
@@ -134,7 +142,7 @@ def test_a_large_import_with_one_bad_line_leaves_nothing(
 ) -> None:
     memory = open_memory(path, space="new")
     with pytest.raises(InputError, match=message):
-        memory.import_([*lines(), last])
+        memory.import_([*lines(), *last.split("\n")])
     assert list(memory.entries()) == []
     assert memory.spaces() == []
     assert left(path) == 0
@@ -150,19 +158,6 @@ def test_a_large_import_of_another_text_under_an_id_that_is_here_leaves_nothing(
         memory.import_(lines())
     assert [entry.text for entry in memory.entries()] == ["mine"]
     assert left(path) == 0
-
-
-def superseded(older: int, newer: int) -> str:
-    return f'{{"superseded": "{older:016x}", "by": "{newer:016x}"}}'
-
-
-def test_a_large_import_in_which_entries_supersede_each_other_leaves_nothing(
-    path: Path, open_memory: Open
-) -> None:
-    with pytest.raises(InputError, match="which it supersedes itself"):
-        open_memory(path).import_([*lines(), superseded(1, 2), superseded(2, 3), superseded(3, 1)])
-    assert left(path) == 0
-    assert list(open_memory(path).entries()) == []
 
 
 @pytest.mark.parametrize("count", [3, COUNT])
@@ -356,25 +351,6 @@ def test_an_import_whose_presence_was_lost_goes_on_or_is_refused(
         assert staged_rows(database) > 0
         memory.settle()
     assert staged_rows(database) == 0
-
-
-def test_a_space_that_is_removed_while_it_is_filled_stays_removed(
-    path: Path, open_memory: Open
-) -> None:
-    other = open_memory(path, space="other")
-    other.add("Mine.")
-
-    def removed_midway() -> Iterator[str]:
-        yield from lines(COUNT + SLICE_ENTRIES)
-        other.forget_space("talks")
-        yield from list(lines(COUNT + 2 * SLICE_ENTRIES))[COUNT + SLICE_ENTRIES + 1 :]
-
-    memory = open_memory(path, space="talks")
-    memory.add("Here before.")
-    with pytest.raises(UnknownName):
-        memory.import_(removed_midway())
-    assert other.spaces() == ["other"]
-    assert left(path) == 0
 
 
 def test_what_another_process_is_taking_in_is_left_to_it(path: Path, open_memory: Open) -> None:

@@ -211,28 +211,6 @@ def test_a_whatsapp_chat_has_speakers_lines_that_go_on_and_equal_messages(
     }
 
 
-@pytest.mark.parametrize(
-    ("line", "at"),
-    [
-        ("[14/08/2023, 09:15:32] Ana: x", "2023-08-14T09:15:32+00:00"),
-        ("8/14/23, 9:15\u202fPM - Ana: x", "2023-08-14T21:15:00+00:00"),
-        ("14.08.23, 09:15 - Ana: x", "2023-08-14T09:15:00+00:00"),
-        ("\u200e[14.8.2023 klo 14.08.18] Ana: x", "2023-08-14T14:08:18+00:00"),
-        ("2023-08-14, 12:15 a.m. - Ana: x", "2023-08-14T00:15:00+00:00"),
-    ],
-)
-def test_whatsapp_dates_are_read_as_phones_write_them(
-    line: str, at: str, memory: Memory, tmp_path: Path
-) -> None:
-    path = tmp_path / "_chat.txt"
-    path.write_text(line + "\n", "utf-8")
-    memory.import_(path)
-    [entry] = memory.entries()
-    assert (entry.speaker, entry.text) == ("Ana", "x")
-    assert entry.at is not None
-    assert entry.at.isoformat() == at
-
-
 def test_telegram_texts_are_joined_from_their_parts(memory: Memory, tmp_path: Path) -> None:
     receipt = memory.import_(write_telegram(tmp_path))
     [entry] = memory.entries()
@@ -384,7 +362,7 @@ def test_what_no_database_holds_is_marked_in_texts_and_names(
     line = claude_line(1, "user", "nul \0 and half \ud83d of a pair", gitBranch="a\nb")
     memory.import_(write_lines(tmp_path / "s.jsonl", [line]))
     [entry] = memory.entries()
-    assert entry.text == "nul \ufffd and half ? of a pair"
+    assert entry.text == "nul \ufffd and half \ufffd of a pair"
 
 
 def test_a_very_long_message_becomes_several_entries(memory: Memory, tmp_path: Path) -> None:
@@ -442,14 +420,13 @@ def test_a_hook_reads_what_is_new_and_leaves_a_line_that_is_being_written(
 ) -> None:
     path = write_claude(tmp_path)
     new = new_lines(path)
-    assert new.messages == memory.import_(new.lines).added == 5
+    assert memory.import_(new.lines).added == 5
     assert new.offset == path.stat().st_size
     assert new_lines(path, new.offset).lines == ()
     append(path, claude_line(20, "user", "Ship on Friday."))
     with path.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(claude_line(21, "user", "Half"))[:-9])
     later = new_lines(path, new.offset)
-    assert later.messages == 1
     assert memory.import_(later.lines).added == 1
     assert later.offset < path.stat().st_size
 
@@ -459,7 +436,7 @@ def test_a_file_that_was_begun_anew_is_read_from_its_start(memory: Memory, tmp_p
     memory.import_(new_lines(path).lines)
     write_lines(path, CODEX[:4])
     new = new_lines(path, 10**6)
-    assert (new.messages, memory.import_(new.lines).unchanged) == (1, 1)
+    assert memory.import_(new.lines).unchanged == 1
 
 
 def test_only_files_that_grow_by_lines_are_read_from_an_offset(tmp_path: Path) -> None:

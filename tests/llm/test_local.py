@@ -41,10 +41,7 @@ def test_a_model_is_named_after_its_file_and_says_how_much_it_reads(model: Local
 def test_tokens_are_counted_by_the_models_own_tokenizer(model: LocalLLM) -> None:
     assert model.count_tokens("hello") == len("_hello")
     assert model.count_tokens("Ä") == len("_") + len("Ä".encode())
-
-
-def test_a_text_that_looks_like_a_control_token_is_read_as_text(model: LocalLLM) -> None:
-    assert model.count_tokens("</s>") > 1
+    assert model.count_tokens("</s>") > 1  # a text that looks like a control token
 
 
 def test_the_same_request_gets_the_same_reply(model: LocalLLM) -> None:
@@ -99,21 +96,14 @@ def test_a_chat_with_a_model_in_a_file_is_remembered(open_memory: Open, model_pa
         assert [entry.text for entry in memory.entries()] == ["hello there", answer.text]
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LLMNotConfigured):
-        open_llm(str(tmp_path / "absent.gguf"), environ={})
-
-
-def test_a_folder_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(LLMNotConfigured):
-        open_llm(environ={"TREERING_LLM_GGUF": str(tmp_path)})
-
-
-def test_a_file_of_another_kind_is_refused_before_llama_cpp_sees_it(tmp_path: Path) -> None:
-    path = tmp_path / "notes.gguf"
-    path.write_text("dear diary")
-    with pytest.raises(LLMNotConfigured):
-        open_llm(str(path), environ={})
+@pytest.mark.parametrize("name", ["absent.gguf", "folder.gguf", "diary.gguf"])
+def test_what_is_no_model_is_refused_before_llama_cpp_sees_it(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder.gguf").mkdir()
+    (tmp_path / "diary.gguf").write_text("dear diary")
+    path = str(tmp_path / name)
+    for spec, environ in ((path, {}), (None, {"TREERING_LLM_GGUF": path})):
+        with pytest.raises(LLMNotConfigured):
+            open_llm(spec, environ=environ)
 
 
 def test_a_cut_off_model_cannot_be_loaded_and_ctrl_c_stays_pythons(tmp_path: Path) -> None:

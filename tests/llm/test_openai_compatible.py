@@ -100,6 +100,7 @@ UNUSABLE = {
     "null choices": server.says("x", choices=None),
     "a choice without a message": server.says("x", choices=[{}]),
     "no text": server.says(None),
+    "cut off before its first word": server.says("", finish="length"),
     "white space": server.says(" \n"),
     "bytes that are no UTF-8": server.body(b'{"a": "\xff\xfe"}'),
 }
@@ -109,14 +110,6 @@ def test_an_unusable_answer_is_a_reply_error() -> None:
     for act in UNUSABLE.values():
         with server.playing(act) as played, pytest.raises(LLMReplyError):
             complete(client(played.url))
-
-
-def test_a_reply_cut_off_before_its_first_word_says_to_allow_more_tokens() -> None:
-    with (
-        server.playing(server.says("", finish="length")) as played,
-        pytest.raises(LLMReplyError),
-    ):
-        complete(client(played.url))
 
 
 @pytest.mark.parametrize(
@@ -201,6 +194,8 @@ def test_no_error_shows_the_key_even_if_the_server_echoes_it() -> None:
 def test_neither_the_key_nor_credentials_in_the_address_are_in_the_repr() -> None:
     llm = OpenAICompatible("http://ana:hunter2@localhost:1/v1?key=x", "m", api_key=KEY)
     assert repr(llm) == "OpenAICompatible('http://localhost:1/v1', 'm')"
+    assert isinstance(llm, LLM)
+    assert without_credentials("http://[::1]:8080/v1") == "http://[::1]:8080/v1"
 
 
 def test_openai_settings_of_the_environment_do_not_reach_another_server(
@@ -278,17 +273,6 @@ def test_a_key_that_no_header_can_carry_is_refused_unseen(key: str) -> None:
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(LLMNotConfigured):
         OpenAICompatible(url, "m")
-
-
-def test_an_ipv6_address_is_shown_whole() -> None:
-    assert without_credentials("http://[::1]:8080/v1") == "http://[::1]:8080/v1"
-
-
-def test_a_client_fits_the_contract() -> None:
-    llm = OpenAICompatible("http://localhost:1/v1", "m", context_window=9)
-    assert isinstance(llm, LLM)
-    assert (llm.model, llm.context_window) == ("m", 9)
-    assert llm.count_tokens("one two three") == 4
 
 
 def test_a_redirect_is_not_followed_and_the_prompt_goes_nowhere_else() -> None:

@@ -93,22 +93,25 @@ def test_none_is_no_model_whatever_the_environment_names() -> None:
         open_llm("none", environ={"TREERING_LLM_BASE_URL": "http://localhost:1/v1#m"})
 
 
-def test_a_server_without_a_model_asks_which() -> None:
-    with pytest.raises(LLMNotConfigured):
-        open_llm("http://ana:pw@localhost:1/v1", environ={})
+SERVER = "http://ana:pw@localhost:1/v1"
 
 
-def test_two_configured_models_are_one_too_many() -> None:
-    environ = {"TREERING_LLM_GGUF": "m.gguf", "TREERING_LLM_BASE_URL": "http://localhost:1/v1"}
-    with pytest.raises(LLMNotConfigured):
-        open_llm(environ=environ)
-
-
-@pytest.mark.parametrize("tokens", ["many", "0", "-1"])
-def test_a_context_window_that_is_no_number_is_refused(tokens: str) -> None:
-    environ = {"TREERING_LLM_CONTEXT_WINDOW": tokens}
-    with pytest.raises(LLMNotConfigured):
-        open_llm("http://localhost:1/v1#m", environ=environ)
+@pytest.mark.parametrize(
+    ("spec", "environ"),
+    [
+        (SERVER, {}),  # without a model
+        (None, {"TREERING_LLM_GGUF": "m.gguf", "TREERING_LLM_BASE_URL": SERVER}),
+        (f"{SERVER}#m", {"TREERING_LLM_CONTEXT_WINDOW": "many"}),
+        (f"{SERVER}#m", {"TREERING_LLM_CONTEXT_WINDOW": "0"}),
+        (f"{SERVER}#m", {"TREERING_LLM_CONTEXT_WINDOW": "-1"}),
+    ],
+)
+def test_a_configuration_that_names_no_one_model_is_refused(
+    spec: str | None, environ: dict[str, str]
+) -> None:
+    with pytest.raises(LLMNotConfigured) as caught:
+        open_llm(spec, environ=environ)
+    assert "pw" not in str(caught.value)
 
 
 def test_an_unknown_name_lists_what_may_be_given() -> None:

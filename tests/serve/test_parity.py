@@ -69,7 +69,11 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
 
 def test_a_body_has_the_parameters_of_its_method_with_their_defaults() -> None:
     cases: list[tuple[type[Any], Callable[..., Any], set[str]]] = [
-        (requests.AddRequest, Memory.add, {"text", "messages", "content", "sync", "force"}),
+        (
+            requests.AddRequest,
+            Memory.add,
+            {"text", "messages", "content", "encoding", "sync", "force"},
+        ),
         (chat.ChatRequest, Memory.chat, {"stream"}),
         (custom.MemoEditRequest, MemoView.edit, {"memo_id", "pinned"}),
         (custom.CodeRecordRequest, CodeMemory.record, set()),

@@ -94,6 +94,7 @@ class AsyncMemory:
         mask: bool = False,
         expires: Any = None,
         pin: bool = False,
+        encoding: str | None = None,
         sync: bool = False,
         force: bool = False,
         progress: Progress | None = None,

@@ -69,6 +69,7 @@ def bulk_ingest(
     session: str | None = None,
     metadata: Mapping[str, JSON] | None = None,
     mask: bool = False,
+    encoding: str | None = None,
     progress: Progress | None = None,
 ) -> IngestReport:
     """Add files and folders as ``memory.add`` does, in less time: many workers embed.
@@ -93,7 +94,7 @@ def bulk_ingest(
             f"workers is {workers}; give at least 1, or none for one a processor", param="workers"
         )
     space, views, intake, _ = memory_parts(memory)
-    envelope = Envelope.check(kind, at, speaker, session, metadata, mask)
+    envelope = Envelope.check(kind, at, speaker, session, metadata, mask, encoding=encoding)
     intake.recover()  # entries of an interrupted call come before new ones
     counts = _Counts()
     embedded = 0  # before the second step, in which progress begins at 0

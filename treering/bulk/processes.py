@@ -17,7 +17,6 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from types import TracebackType
 from typing import IO, Any, BinaryIO, Final, Self
 
 from treering.bulk.worker import MAX_LOST, Derived, Worker, WorkerTask
@@ -52,12 +51,7 @@ class Processes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:

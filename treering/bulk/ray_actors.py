@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import cycle
-from types import TracebackType
 from typing import Any, Final, Self
 
 import treering
@@ -70,12 +69,7 @@ class RayActors:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._end.close()
 
     def submit(self, task: WorkerTask) -> Any:

@@ -163,6 +163,7 @@ class EntryOptions:
     session: str | None = None
     meta: list[str] | None = None
     mask: bool = False
+    encoding: str | None = None
 
     def arguments(self) -> dict[str, Any]:
         """Return the options as ``Memory.add`` takes them. Raise InputError."""
@@ -183,6 +184,7 @@ option_group(
         metavar="KEY=VALUE",
     ),
     mask="Store no keys, passwords and <private> passages.",
+    encoding=opt("Of text files that are not UTF-8, such as cp1252.", metavar="NAME"),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -82,9 +82,8 @@ def import_(
     if not run.is_there:
         ensure_conversations(Path(file), options)  # before a memory is made
     with run.memory(create=True) as memory, run.out.progress("importing") as progress:
-        given: dict[str, Any] = options.as_arguments()
         receipt = memory.import_(
-            Path(file), again_forgotten=again_forgotten, progress=progress, **given
+            Path(file), again_forgotten=again_forgotten, progress=progress, **asdict(options)
         )
     print_receipt(run, receipt)
 

@@ -130,7 +130,7 @@ class RemoteMemory(Memory):
     add = calls.post(
         Memory.add,
         "/entries",
-        body_of=lambda sent: _content(sent.pop("content")) | _without_sync(sent),
+        body_of=lambda sent: _content(sent.pop("content")) | _without_file_options(sent),
     )
 
     @override
@@ -168,11 +168,12 @@ class RemoteMemory(Memory):
             self.stats()
 
 
-def _without_sync(sent: dict[str, Any]) -> dict[str, Any]:
-    if sent.pop("force") | sent.pop("sync"):
-        raise InputError(
-            "sync is for a folder, which cannot be added over HTTP by its path", param="sync"
-        )
+def _without_file_options(sent: dict[str, Any]) -> dict[str, Any]:
+    for name in ("sync", "force", "encoding"):
+        if sent.pop(name):
+            raise InputError(
+                f"{name} is for files, which cannot be added over HTTP by their path", param=name
+            )
     return sent
 
 

@@ -48,6 +48,8 @@ class Envelope:
     """Takes secrets out of texts; None where they are stored as they are."""
     expires: datetime | None = None
     pinned: bool = False
+    encoding: str | None = None
+    """Of text files that are not UTF-8."""
 
     @classmethod
     def check(
@@ -60,6 +62,7 @@ class Envelope:
         mask: bool = False,
         expires: object = None,
         pin: bool = False,
+        encoding: str | None = None,
     ) -> Envelope:
         """Checked values. Raises InputError."""
         _metadata_json(metadata or {})
@@ -72,6 +75,7 @@ class Envelope:
             cleaner=Cleaner() if mask else None,
             expires=None if expires is None else _future(expires),
             pinned=pin,
+            encoding=None if encoding is None else _codec(encoding),
         )
 
     def clean(self, text: str) -> str:
@@ -96,6 +100,8 @@ class Envelope:
             fields.append(f"expires {self.expires.isoformat()}")
         if self.pinned:
             fields.append("pinned")
+        if self.encoding is not None:
+            fields.append(f"encoding {self.encoding}")
         return json.dumps(fields, ensure_ascii=False)
 
 
@@ -317,6 +323,17 @@ def _future(expires: object) -> datetime:
     if end <= datetime.now(UTC):
         raise InputError(f"expires: {end.isoformat()} has passed; give a time to come")
     return end
+
+
+def _codec(encoding: str) -> str:
+    try:
+        "".encode(encoding)
+    except (LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"encoding {encoding!r} is unknown; give one such as cp1252, shift_jis or utf-16-le",
+            param="encoding",
+        ) from error
+    return encoding
 
 
 def _kind(kind: Kind | None) -> Kind | None:

@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -38,16 +39,12 @@ _CODE = SUFFIXES | _UNPARSED
 _NOTEBOOK = ".ipynb"
 _CONVERSATIONS = frozenset({".json", ".jsonl", ".txt", ".eml", ".mbox", ".mbx"})
 _DELIMITER_BY_SUFFIX = {".csv": None, ".tsv": "\t"}
-_READER_VERSION = b"documents 1"  # a file that it would read in another way is read again
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
 _SNIFF_BYTES = 8192
 _BLOCK_BYTES = 1 << 20
-_BINARY = "not text"
 _SAYS = frozenset({"content", "tool_calls"})  # a message has one of these
 _MAX_JSON_BYTES = 256 << 20  # a chat export is read as a whole; JSON lines are streamed
-
-HEAD_BYTES: Final = 4096
-"""Front matter is at the head of a file, and short."""
+_HEAD_CHARS = 4096  # front matter is at the head of a file, and short
 
 _FRONT_MATTER = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*\n(?P<fields>.*?)\n(?P=fence)", re.DOTALL)
 _DATE_FIELDS: Final = ("date", "created", "created_at", "updated", "modified")
@@ -55,6 +52,7 @@ _FIELD = re.compile(
     r"^(?P<name>\w+)[ \t]*[:=][ \t]*(?P<value>.*?)[ \t]*$(?P<items>(?:\n[ \t]*- .*)*)", re.MULTILINE
 )
 _IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
+_NO_FIELDS: Final[Mapping[str, JSON]] = {}
 _ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
 
 
@@ -71,8 +69,6 @@ def digest(path: AnyFile, envelope: Envelope) -> bytes:
             hasher.update(block)
     if envelope != Envelope():
         hasher.update(envelope.canonical().encode())
-    if _is_table(path, envelope) or _is_document(path, envelope):
-        hasher.update(_READER_VERSION)
     return hasher.digest()
 
 
@@ -127,10 +123,16 @@ def _readable(path: Path) -> Path | Skipped:
         if files.is_memory(path):
             return Skipped(str(path), files.REASON)
         if format_of(path) is None and _is_binary(path):
-            return Skipped(str(path), _BINARY)
+            return Skipped(str(path), _why_binary(path))
         return path
     except OSError as error:
         return Skipped(str(path), str(error))
+
+
+def _why_binary(path: AnyFile) -> str:
+    if path.suffix.lower() != ".zip":
+        return "not text"
+    return f"an archive; if it holds conversations: `treering import {shlex.quote(str(path))}`"
 
 
 def _is_binary(path: AnyFile) -> bool:
@@ -168,12 +170,12 @@ def read_file(
     """
     _refuse_conversations(path, envelope)
     if not _is_document(path, envelope):
-        if _is_binary(path):
-            raise InputError(f"{path} is {_BINARY}; treering reads {READABLE}")
+        if envelope.encoding is None and _is_binary(path):
+            raise InputError(f"{path} is {_why_binary(path)}; treering reads {READABLE}")
         part = FilePart(source, None, partial(_file_drafts, path))
         return FileContent((part,), tuple(_left_out_of_notebook(path)))
     document = documents.read(path)
-    at = _with_date(path, envelope).at
+    at = _dated(path, envelope).at
     skipped = (Skipped(f"{path}#{gap.place}", gap.reason) for gap in document.gaps)
     return FileContent(tuple(_document_parts(document, source, at)), tuple(skipped))
 
@@ -201,9 +203,9 @@ def _file_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
     Raises TextEncodingError, EmptyText, InputError.
     """
     if _is_table(path, envelope):
-        return _table_drafts(path, _with_date(path, envelope))
+        return _table_drafts(path, _dated(path, envelope))
     if path.suffix.lower() in (".json", ".jsonl", ".ndjson") and envelope.kind in (None, "chat"):
-        messages = _messages(path, is_chat=envelope.kind == "chat")
+        messages = _messages(path, envelope)
         if messages is not None:
             return message_drafts(messages, envelope, str(path))
     if path.suffix == _NOTEBOOK:
@@ -212,13 +214,12 @@ def _file_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
         envelope = replace(envelope, kind=envelope.kind or "code")
         cells = decode_source(path.name, files.read_bytes(path))
         return text_drafts([storable(cells)], envelope, str(path))
-    if envelope.kind is None:
-        envelope = replace(envelope, kind=kind_of(path))
+    envelope = replace(envelope, kind=envelope.kind or kind_of(path))
     if envelope.kind == "text":
-        envelope = replace(
-            envelope, metadata={**_front_matter(path, envelope), **envelope.metadata}
-        )
-    return text_drafts(read_text(path), _with_date(path, envelope), str(path))
+        fields = _front_matter(path, envelope)
+        envelope = _dated(path, envelope, fields)
+        envelope = replace(envelope, metadata={**fields, **envelope.metadata})
+    return text_drafts(read_text(path, envelope.encoding), envelope, str(path))
 
 
 def _left_out_of_notebook(path: AnyFile) -> Iterator[Skipped]:
@@ -231,18 +232,12 @@ def _left_out_of_notebook(path: AnyFile) -> Iterator[Skipped]:
             yield Skipped(f"{path}#outputs", f"{outputs} outputs of cells, pictures among them")
 
 
-def _with_date(path: AnyFile, envelope: Envelope) -> Envelope:
-    if envelope.at is not None or envelope.kind not in (None, "text"):
-        return envelope
-    return replace(envelope, at=written_at(path, envelope))
-
-
 def _table_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
     """The rows of a CSV file, a few at a time, each time below the names of the columns."""
     delimiter = _DELIMITER_BY_SUFFIX[path.suffix.lower()]
     empty = True
     try:
-        for piece in table.pieces(table.csv_rows(read_text(path), delimiter)):
+        for piece in table.pieces(table.csv_rows(read_text(path, envelope.encoding), delimiter)):
             empty = False
             metadata = {"rows": piece.label, **envelope.metadata}
             yield from text_drafts([piece.text], replace(envelope, metadata=metadata), str(path))
@@ -262,39 +257,35 @@ def _is_document(path: AnyFile, envelope: Envelope) -> bool:
     return name is not None and (name, envelope.kind) != (HTML, "code")
 
 
-def _messages(path: AnyFile, *, is_chat: bool) -> Iterator[Mapping[str, Any]] | None:
+def _messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str, Any]] | None:
     """The messages of a file of JSON or JSON lines, or None if it holds something else.
 
-    What was said to be a chat, and holds no messages, is an InputError: as one text nobody would
-    find what was said in it.
+    Raise InputError for a file without messages that was said to be a chat: as one text, no search
+    would find a message in it.
     """
-    if path.suffix.lower() != ".json":
+    if path.suffix.lower() == ".json":
+        messages = _listed_messages(path, envelope)
+    else:
         first = next(_json_lines(path), None)
         messages = _json_lines(path) if _is_message(first) else None
-    else:
-        messages = _listed_messages(path, is_chat)
-    if messages is None and is_chat:
+    if messages is None and envelope.kind == "chat":
         raise InputError(
-            f"{path} holds no chat: give messages with 'role' and 'content', one a line or as a "
-            "list, or leave out that it is one"
+            f"{path} holds no chat: give messages with 'role' and 'content', one a line (.jsonl), "
+            f"or as a list (.json) of at most {_MAX_JSON_BYTES >> 20} MB; or leave out that it is "
+            "one"
         )
     return messages
 
 
-def _listed_messages(path: AnyFile, is_chat: bool) -> Iterator[Mapping[str, Any]] | None:
+def _listed_messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str, Any]] | None:
     """The messages of a file of JSON, a list or ``{"messages": […]}``."""
     if path.stat().st_size > _MAX_JSON_BYTES:
-        if is_chat:
-            raise InputError(
-                f"{path} is over {_MAX_JSON_BYTES >> 20} MB; write a message a line, as .jsonl"
-            )
         return None
-    text = "".join(read_text(path))
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        if is_chat:
-            raise InputError(f"{path} is not JSON ({error}); mend it") from error
+        content = json.loads("".join(read_text(path, envelope.encoding)))
+    except TextEncodingError:
+        raise
+    except (ValueError, RecursionError):
         return None
     if isinstance(content, dict):
         content = content.get("messages")
@@ -323,21 +314,23 @@ def _is_message(value: object) -> bool:
     return isinstance(value, dict) and "role" in value and bool(value.keys() & _SAYS)
 
 
-def written_at(path: files.AnyFile, envelope: Envelope) -> datetime | None:
-    """The time of a file's content, aware and in UTC. Raises OSError, InputError."""
-    fields = {name.lower(): value for name, value in _front_matter(path, envelope).items()}
-    texts = (value for name in _DATE_FIELDS if isinstance(value := fields.get(name), str))
+def _dated(path: AnyFile, envelope: Envelope, fields: Mapping[str, JSON] = _NO_FIELDS) -> Envelope:
+    """Date a text by its front matter, its name or its modification time."""
+    if envelope.at is not None or envelope.kind not in (None, "text"):
+        return envelope
+    folded = {name.lower(): value for name, value in fields.items()}
+    texts = (value for name in _DATE_FIELDS if isinstance(value := folded.get(name), str))
     dated = next((date for date in map(_time, texts) if date is not None), None)
-    return dated or _in_name(path.stem) or _modification_time(path)
+    return replace(envelope, at=dated or date_in_name(path) or _modification_time(path))
 
 
-def _front_matter(path: files.AnyFile, envelope: Envelope) -> dict[str, JSON]:
+def _front_matter(path: AnyFile, envelope: Envelope) -> dict[str, JSON]:
     """The fields at the head of a file, in YAML or TOML: texts, and lists of texts.
 
     Their secrets are in the text of the file, too, and are counted there.
     """
-    with files.open_file(path) as stream:
-        head = storable(stream.read(HEAD_BYTES).decode("utf-8", errors="replace"))
+    with closing(read_text(path, envelope.encoding)) as blocks:
+        head = next(blocks, "")[:_HEAD_CHARS]
     # Cleaned before fields are matched: names tell passwords, and a passage may hold many lines.
     clean = envelope.without_counts().clean
     match = _FRONT_MATTER.match(clean(head.lstrip("\ufeff").replace("\r\n", "\n")))
@@ -352,12 +345,13 @@ def _front_matter(path: files.AnyFile, envelope: Envelope) -> dict[str, JSON]:
     return fields
 
 
-def _in_name(stem: str) -> datetime | None:
-    match = _IN_NAME.search(stem)
+def date_in_name(path: AnyFile) -> datetime | None:
+    """The date in a file's name, such as ``2026-05-03 standup.md``."""
+    match = _IN_NAME.search(path.stem)
     return None if match is None else _time(f"{match[1]}-{match[3]}-{match[4]}")
 
 
-def _modification_time(path: files.AnyFile) -> datetime | None:
+def _modification_time(path: AnyFile) -> datetime | None:
     try:  # whole seconds: some file systems keep only these, and a copy would seem changed
         return datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
     except (ValueError, OverflowError):

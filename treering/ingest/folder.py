@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
+from treering.ingest.drafts import Envelope
+from treering.ingest.files import date_in_name, kind_of
+from treering.ingest.files import digest as file_digest
 from treering.journal import sources
 from treering.journal.contract import Reader
 from treering.journal.sources import FileSource
@@ -37,7 +40,11 @@ class KnownFolder:
         known._base = source or _base(root, known.sources)
         for file in sorted(known.sources, key=lambda file: -len(file.whole)):
             known._name_of[str(file.path)] = file.whole  # of several names the shortest counts
-            if file.digest is not None and not _is_there(file):
+            if file.digest is None:
+                continue
+            if _is_there(file):
+                known.note(Path(str(file.path)), file.digest)
+            else:
                 known._lost.setdefault(file.digest, {})[file.whole] = file
         return known
 
@@ -45,6 +52,7 @@ class KnownFolder:
     _name_of: dict[str, str] = field(default_factory=dict)
     _lost: dict[bytes, dict[str, FileSource]] = field(default_factory=dict)
     """Files that are gone, by content and name. Several may have had the same content."""
+    _original: dict[bytes, Path] = field(default_factory=dict)
 
     def name(self, path: Path) -> str:
         """The name of a file's source: as before, else after its place in the folder."""
@@ -65,6 +73,25 @@ class KnownFolder:
             if before.parts[-len(place) :] == place and not _exists(root):
                 self.roots.add(root)
         return source
+
+    def find_original(self, path: Path, digest: bytes, envelope: Envelope) -> str | None:
+        """The name of another file of the folder with the content of a new one.
+
+        Notes of two days may be equal: a date in the name tells them apart. So does the name of a
+        file of code.
+        """
+        if (envelope.kind or kind_of(path)) == "code":
+            return None
+        original = self._original.get(digest)
+        if original is None or str(path) in self._name_of or not original.is_relative_to(self.root):
+            return None
+        # The original may have changed since it was read, and the new file be its old version.
+        same = date_in_name(path) == date_in_name(original) and _exists(original)
+        return self.name(original) if same and file_digest(original, envelope) == digest else None
+
+    def note(self, path: Path, digest: bytes) -> None:
+        """Note a file that is stored: a copy of it need not be."""
+        self._original[digest] = path
 
     def _take_lost(self, digest: bytes, place: tuple[str, ...]) -> FileSource | None:
         """A file that is gone and had this content: of several the one that was in this place."""

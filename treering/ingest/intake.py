@@ -117,6 +117,10 @@ class Intake:
             return Receipt.total([receipt for _, receipt in each])
         if sync:
             raise InputError("sync is for a folder; give its Path", param="sync")
+        if envelope.encoding is not None:
+            raise InputError(
+                "encoding is for files and folders; a text needs none", param="encoding"
+            )
         if isinstance(content, str):
             drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
             return self._append(source or "notes", drafts, record, check)
@@ -273,13 +277,19 @@ class Intake:
     def _file_of(
         self, known: KnownFolder, path: Path, envelope: Envelope, documents: DocumentReader
     ) -> Iterator[Receipt]:
-        """Take in a file of a folder. One that has only moved keeps its entries."""
+        """Take in a file of a folder. One that has only moved keeps its entries, and a new one
+        with the content of another is not stored again.
+        """
         name = checked_name(known.name(path), "source") or ""
         digest = files.digest(path, envelope)
         moved = known.find_moved(path, digest)
         if moved is not None and self._rename(moved.whole, name, path):
             yield Receipt(moved=1)
+        elif (original := known.find_original(path, digest, envelope)) is not None:
+            yield Receipt(skipped=(Skipped(str(path), f"a copy of {original}"),))
+            return
         yield from self._file(path, name, digest, envelope, documents)
+        known.note(path, digest)
 
     def _rename(self, old: str, new: str, path: Path) -> bool:
         """Give the source of a file another name and path, unless that name is taken."""

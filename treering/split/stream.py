@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import BinaryIO
 
 from treering import files
@@ -53,13 +53,13 @@ def _border(text: str, start: int, stop: int) -> int:
     return stop
 
 
-def decode(stream: BinaryIO, name: str) -> Iterator[str]:
-    """The text of a file, a block at a time: UTF-8, or UTF-16/32 with a byte order mark.
+def decode(stream: BinaryIO, name: str, encoding: str = "utf-8") -> Iterator[str]:
+    """The text of a file, a block at a time; a byte order mark decides before ``encoding``.
 
     Raises TextEncodingError with the offset of bytes that are not text.
     """
     head = stream.read(_BLOCK_BYTES)
-    encoding = next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8")
+    encoding = next((name for bom, name in _BOMS if head.startswith(bom)), encoding)
     decoder = codecs.getincrementaldecoder(encoding)()
     read = decoded = 0
     block = head
@@ -70,7 +70,7 @@ def decode(stream: BinaryIO, name: str) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise TextEncodingError(
                 f"{name} is not {encoding} text: {error.reason} at byte {start + error.start}; "
-                "convert it to UTF-8 first"
+                "name its encoding, such as cp1252, or convert it to UTF-8"
             ) from error
         if text:
             yield check_text(text, name, decoded)
@@ -81,7 +81,24 @@ def decode(stream: BinaryIO, name: str) -> Iterator[str]:
         block = stream.read(_BLOCK_BYTES)
 
 
-def read_text(path: files.AnyFile) -> Iterator[str]:
-    """The text of a file, a block at a time."""
+def read_text(path: files.AnyFile, encoding: str | None = None) -> Generator[str, None, None]:
+    """The text of a file, a block at a time. ``encoding`` is for a file that is not UTF-8."""
+    if encoding is None or _is_utf8(path):
+        encoding = "utf-8"
     with files.open_file(path) as stream:
-        yield from decode(stream, str(path))
+        yield from decode(stream, str(path), encoding)
+
+
+def _is_utf8(path: files.AnyFile) -> bool:
+    """Whether a file is UTF-8 beyond ASCII: a folder may hold files of several encodings."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    is_ascii = True
+    with files.open_file(path) as stream:
+        try:
+            while block := stream.read(_BLOCK_BYTES):
+                is_ascii = is_ascii and block.isascii()
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return not is_ascii

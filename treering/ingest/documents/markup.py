@@ -16,8 +16,14 @@ from xml.parsers.expat import ExpatError
 from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
-from treering.ingest.documents import archive
-from treering.ingest.documents.formats import DocumentGap, DocumentPart, Limits, Unreadable
+from treering.ingest.documents.formats import (
+    DocumentGap,
+    DocumentPart,
+    Limits,
+    Unreadable,
+    open_archive,
+    read_member,
+)
 
 _UNSEEN = [
     *("script", "style", "noscript", "template", "head", "svg", "canvas", "iframe", "object"),
@@ -55,11 +61,11 @@ def chapters(content: bytes, limits: Limits) -> Iterator[DocumentPart | Document
 
     Raise Unreadable if the book is broken, encrypted or without text.
     """
-    book = archive.check(content, limits)
+    book = open_archive(content, limits)
     readable = False
     for number, name in enumerate(_chapter_names(book), start=1):
         try:
-            text = _to_text(archive.member(book, name))
+            text = _to_text(read_member(book, name))
         except Unreadable as error:
             yield DocumentGap(str(number), str(error))
             continue
@@ -77,7 +83,7 @@ def word(content: bytes, limits: Limits) -> Iterator[DocumentPart | DocumentGap]
     """
     import mammoth  # pages and books do not need it
 
-    archive.check(content, limits)
+    open_archive(content, limits)
     try:
         html = mammoth.convert_to_html(io.BytesIO(content), convert_image=lambda _image: []).value
     except RecursionError as error:
@@ -117,12 +123,12 @@ def _is_unseen(element: Tag) -> bool:
 def _chapter_names(book: zipfile.ZipFile) -> list[str]:
     """Return the names of the chapters in the archive, in the order of the book's spine."""
     # The parser of HTML takes XML for tags alone: it expands no entity and fetches no file.
-    container = BeautifulSoup(archive.member(book, _CONTAINER), "html.parser")
+    container = BeautifulSoup(read_member(book, _CONTAINER), "html.parser")
     roots = container.find_all(re.compile("(^|:)rootfile$"))  # a namespace may have any prefix
     if not roots:
         raise Unreadable(f"is broken: {_CONTAINER!r} names no book")
     package_name = unquote(str(roots[0].get("full-path")))
-    package = BeautifulSoup(archive.member(book, package_name), "html.parser")
+    package = BeautifulSoup(read_member(book, package_name), "html.parser")
     folder = posixpath.dirname(package_name)
     name_by_id = {
         item.get("id"): posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href")))))

@@ -9,8 +9,14 @@ from datetime import date, datetime, time, timedelta
 
 import python_calamine
 
-from treering.ingest.documents import archive, table
-from treering.ingest.documents.formats import DocumentGap, DocumentPart, Limits, Unreadable
+from treering.ingest.documents import table
+from treering.ingest.documents.formats import (
+    DocumentGap,
+    DocumentPart,
+    Limits,
+    Unreadable,
+    open_archive,
+)
 
 _ZIP_MAGIC = b"PK"
 _NOT_IN_PLACES = re.compile(r"[#\s]+")
@@ -23,7 +29,7 @@ def sheets(content: bytes, limits: Limits) -> Iterator[DocumentPart | DocumentGa
     Raise Unreadable if the spreadsheet is broken, encrypted or empty.
     """
     if content.startswith(_ZIP_MAGIC):
-        archive.check(content, limits)
+        open_archive(content, limits)
     workbook = _open(content)
     readable = False
     for name in workbook.sheet_names:

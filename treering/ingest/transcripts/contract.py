@@ -10,11 +10,19 @@ from typing import Protocol
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.records import JSON
 
-ORIGINS = (
-    *("claude-code", "codex", "chatgpt", "claude-ai"),
-    *("slack", "telegram", "whatsapp", "mail"),
-)
-"""The names of the formats, in the order of recognition."""
+READERS = {
+    "claude-code": "claude_code:ClaudeCodeFormat",
+    "codex": "codex:CodexFormat",
+    "chatgpt": "chatgpt:ChatGPTFormat",
+    "claude-ai": "claude_ai:ClaudeAIFormat",
+    "slack": "slack:SlackFormat",
+    "telegram": "telegram:TelegramFormat",
+    "whatsapp": "whatsapp:WhatsAppFormat",
+    "mail": "mail:MailFormat",
+}
+"""Classes of the formats by name, in the order of recognition."""
+
+ORIGINS = tuple(READERS)
 
 
 @dataclass(frozen=True, slots=True)

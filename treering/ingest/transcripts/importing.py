@@ -10,12 +10,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
 from treering import files
@@ -30,7 +30,7 @@ from treering.ingest.transcripts.contract import (
     TranscriptItem,
     TranscriptMessage,
 )
-from treering.ingest.transcripts.json_files import LineReader, lines_from
+from treering.ingest.transcripts.json_files import lines_from
 from treering.ingest.transcripts.registry import (
     format_named,
     format_of,
@@ -42,7 +42,7 @@ from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.journal.sqlite import connection
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
-from treering.text import encodable
+from treering.text import storable
 
 if TYPE_CHECKING:
     from treering.records import Progress
@@ -82,10 +82,6 @@ class ImportOptions:
             mask,
         )
 
-    def as_arguments(self) -> dict[str, Any]:
-        """The options as ``Memory.import_`` takes them."""
-        return {option.name: getattr(self, option.name) for option in fields(self)}
-
     def refuses(self, message: TranscriptMessage) -> str | None:
         """The reason to omit a message, if any."""
         if self.since is not None and message.at is not None and _aware(message.at) < self.since:
@@ -111,7 +107,6 @@ class TranscriptLines:
     options: ImportOptions = ImportOptions()
     path: Path | None = None
     omitted: Counter[str] = field(default_factory=Counter)
-    messages: int = 0
     cleaner: Cleaner = field(default_factory=Cleaner)
 
     def __iter__(self) -> Iterator[str]:
@@ -127,7 +122,6 @@ class TranscriptLines:
             elif not (text := self._clean(item.text)).strip():
                 self.omitted["messages that are private as a whole"] += 1
             else:
-                self.messages += 1
                 yield from _lines(replace(item, text=text))
                 source = _source(item)
                 if path is not None and path == _name(path) and source not in named:
@@ -267,24 +261,14 @@ def _unit(
 # ------------------------------------------------------------ transcripts that grow
 
 
-@dataclass(frozen=True, slots=True)
-class NewLines:
-    """The messages of a transcript from an offset on.
-
-    ``lines`` is for ``Memory.import_``, empty without a new message; ``offset`` in bytes is where
-    the next call continues; ``omitted`` counts other lines by reason; ``masked`` counts secrets,
-    ``private`` private passages.
-    """
+class NewLines(NamedTuple):
+    """Lines for ``Memory.import_``, none without a new message, and the byte to continue at."""
 
     lines: tuple[str, ...]
-    messages: int
     offset: int
-    omitted: Counter[str]
-    masked: int
-    private: int
 
 
-def new_lines(path: Path, offset: int = 0, options: ImportOptions | None = None) -> NewLines:
+def new_lines(path: Path, offset: int = 0) -> NewLines:
     """The messages that a client has appended to a transcript since ``offset``.
 
     A line that is still being written is left for the next time, and a file that has become
@@ -294,35 +278,17 @@ def new_lines(path: Path, offset: int = 0, options: ImportOptions | None = None)
     recognised = line_format_of(path)
     if recognised is None:
         raise InputError(f"{path} is not a transcript of Claude Code or Codex")
-    tail = _Tail(path, offset, recognised.line_reader(path))
-    lines = TranscriptLines(tail, options or ImportOptions(), path)
-    read = tuple(lines)
-    header = (exchange.transcript_header(),) if read else ()
-    cleaner = lines.cleaner
-    return NewLines(
-        (*header, *read),
-        lines.messages,
-        tail.offset,
-        lines.omitted,
-        cleaner.masked,
-        cleaner.private,
-    )
-
-
-class _Tail:
-    """The items of the lines from an offset on; ``offset`` then is behind the last one."""
-
-    def __init__(self, path: Path, offset: int, reader: LineReader) -> None:
-        self._path = path
-        self._reader = reader
-        self.offset = offset if offset <= path.stat().st_size else 0
-
-    def __iter__(self) -> Iterator[TranscriptItem]:
-        for start, line in lines_from(self._path, self.offset):
-            if not line.endswith(b"\n"):
-                return  # it is still being written
-            yield from self._reader(start, line)
-            self.offset = start + len(line)
+    if offset > path.stat().st_size:
+        offset = 0
+    read = recognised.line_reader(path)
+    items: list[TranscriptItem] = []
+    for start, line in lines_from(path, offset):
+        if not line.endswith(b"\n"):
+            break
+        items += read(start, line)
+        offset = start + len(line)
+    lines = tuple(TranscriptLines(items, path=path))
+    return NewLines((exchange.transcript_header(), *lines) if lines else (), offset)
 
 
 # ------------------------------------------------------------------ a message as lines
@@ -334,7 +300,7 @@ def _lines(message: TranscriptMessage) -> Iterator[str]:
         f"{message.source.split('/')[0]}\0{message.id}".encode("utf-8", "replace")
     )
     identity = digest.hexdigest()[: 2 * ID_BYTES]
-    for number, piece in enumerate(pieces([encodable(message.text)])):
+    for number, piece in enumerate(pieces([storable(message.text)])):
         yield exchange.transcript_line(
             Entry(
                 id=f"{identity}-{number}" if number else identity,
@@ -358,7 +324,7 @@ def _source(message: TranscriptMessage) -> str:
 
 def _metadata(message: TranscriptMessage) -> dict[str, str]:
     fields = {**message.metadata, "cwd": message.project}
-    return {key: encodable(value) for key, value in fields.items() if isinstance(value, str)}
+    return {key: storable(value) for key, value in fields.items() if isinstance(value, str)}
 
 
 _NOW = datetime.fromtimestamp(0, UTC)  # the line does not carry it: the journal takes the present

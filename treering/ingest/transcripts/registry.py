@@ -11,7 +11,7 @@ from typing import Final
 from treering import files
 from treering.errors import UnknownName
 from treering.ingest.transcripts.archive import TranscriptPath
-from treering.ingest.transcripts.contract import TranscriptFormat
+from treering.ingest.transcripts.contract import READERS, TranscriptFormat
 from treering.ingest.transcripts.json_files import LineFormat
 from treering.plugins import plugins
 
@@ -20,16 +20,7 @@ GROUP: Final = "treering.transcripts"
 
 OWN: Final = EntryPoints(
     EntryPoint(name, f"treering.ingest.transcripts.{reader}", GROUP)
-    for name, reader in {
-        "claude-code": "claude_code:ClaudeCodeFormat",
-        "codex": "codex:CodexFormat",
-        "chatgpt": "chatgpt:ChatGPTFormat",
-        "claude-ai": "claude_ai:ClaudeAIFormat",
-        "slack": "slack:SlackFormat",
-        "telegram": "telegram:TelegramFormat",
-        "whatsapp": "whatsapp:WhatsAppFormat",
-        "mail": "mail:MailFormat",
-    }.items()
+    for name, reader in READERS.items()
 )
 """Written here, so that they are found in a source tree that was never installed."""
 

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -18,19 +19,28 @@ from treering.ingest.transcripts.contract import Omission, TranscriptItem, Trans
 from treering.ingest.transcripts.json_files import refuse_larger
 from treering.split.stream import read_text
 
-_HALF = r"[ap]\.?\s?m\.?|[صم]|[上下]午|오[전후]|पूर्वाह्न|अपराह्न"
-_AFTERNOON = ("p", "م", "下", "오후", "अ")
+_HALF = (
+    r"[ap]\.?\s?m\.?|[πμ]\.?\s?μ\.?|[صم]|[上下中]午|凌晨|[清早]晨|[早晚]上|午[前後]|오[전후]"
+    r"|पूर्वाह्न|अपराह्न"
+)
+_AFTERNOON = ("p", "μ", "م", "下", "中", "晚", "午後", "오후", "अ")
 _BEGINNING = re.compile(
     rf"""\W?\[?
     (?P<a>\d{{1,4}})[./\-年년]\s?(?P<b>\d{{1,2}})[./\-月월]\s?(?P<c>\d{{1,4}})[日일.]?[,،]?\s+
-    (?:[a-z]{{2,4}}\s+)?                                    # "klo", "um"
+    (?:(?!{_HALF})[^\W\d_]{{1,4}}\.?\s+)?                  # "klo", "às", "um"
     (?:(?P<before>{_HALF})\s?)?
     (?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<second>\d{{2}}))?
     (?:\s?(?P<after>{_HALF}))?(?:\]\s?|\s-\s|,\s)(?P<rest>.*)""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _SPEAKER = re.compile(r"([^:]{1,100}): ?(.*)", re.DOTALL)
-_MARKS = dict.fromkeys(map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\ufeff"))
+_MARKS = dict.fromkeys(
+    map(ord, "\u061c\u200f\u202a\u202b\u202c\u202d\u2066\u2067\u2068\u2069\ufeff")
+)
+_OF_APP = "\u200e"
+"""An iPhone writes it before the app's own words, such as "image omitted" in any language."""
+_APPENDED = re.compile(f"{_OF_APP}<[^<>]*>\\Z")  # an attachment, or that the text was edited
+_FIRST_YEAR, _LAST_YEAR = 2009, 2100  # of WhatsApp; other calendars count other years
 _NAME = re.compile(r"(?:whatsapp chat (?:with|mit|con|avec|-) ?)", re.IGNORECASE)
 _MEDIA = re.compile(r"<[^<>]{4,40}>|\w+ omitted")
 _HEAD_LINES = 50  # in which a person says something
@@ -45,7 +55,7 @@ class WhatsAppFormat:
         """A text file whose first line begins a message, and in which a person says something."""
         if path.suffix != ".txt":
             return False
-        lines = head.translate(_MARKS).lstrip().split("\n")[:_HEAD_LINES]
+        lines = head.translate(_MARKS).lstrip(f"{_OF_APP}\r\n ").split("\n")[:_HEAD_LINES]
         begun = [match and _SPEAKER.fullmatch(match["rest"]) for match in
                  map(_BEGINNING.fullmatch, lines)]  # fmt: skip
         return _BEGINNING.fullmatch(lines[0]) is not None and any(begun)
@@ -70,7 +80,9 @@ def _item(
     match = _SPEAKER.fullmatch(text)
     if match is None or not (speaker := match[1].strip()):
         return Omission("notices of the messenger")
-    words = match[2].strip()
+    if match[2].startswith(_OF_APP):
+        return Omission("notices of the messenger, pictures, sounds and files")
+    words = _APPENDED.sub("", match[2]).replace(_OF_APP, "").strip()
     if _MEDIA.fullmatch(words):
         return Omission("pictures, sounds and files without a text")
     parts = ("a", "b", "c", "hour", "minute", "second")
@@ -78,10 +90,11 @@ def _item(
     if half := begun["before"] or begun["after"]:
         hour = hour % 12 + 12 * half.casefold().startswith(_AFTERNOON)
     year, month, day = (a, b, c) if a > 31 else (c, b, a) if day_first else (c, a, b)
-    try:
-        at = datetime(year + 2000 * (year < 100), month, day, hour, minute, second, tzinfo=UTC)
-    except ValueError:
-        at = None  # such as the 31st of February: the text counts all the same
+    year += 2000 * (year < 100)
+    at = None
+    with suppress(ValueError):  # the 31st of February: the text counts all the same
+        if _FIRST_YEAR <= year <= _LAST_YEAR:
+            at = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     # No message has an id: the n-th message alike in all it has is the same in a longer export.
     content = repr((chat, (a, b, c), (hour, minute, second), speaker, words))
     seen[content] += 1

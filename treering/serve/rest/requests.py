@@ -214,7 +214,7 @@ class ChatMessage(BaseModel):
     metadata: dict[str, JSON] | None = None
 
 
-@body_of(Memory.add, "content", "sync", "force")
+@body_of(Memory.add, "content", "encoding", "sync", "force")
 class AddRequest(Body):
     """A text or a conversation to remember; a message may have its own values for other fields."""
 
