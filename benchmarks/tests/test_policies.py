@@ -8,8 +8,8 @@ import pytest
 
 from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
+from treering.search.relations.contract import Weighted
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.plan import Weighted
 from treering_bench.metrics.evidence import ranked_units, reached
 from treering_bench.policy.contract import RetrievalPolicy
 from treering_bench.policy.registry import policies

@@ -24,12 +24,12 @@ from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering.records import Filter
 from treering.search.filters import RowFilter
+from treering.search.pipeline import EnvironmentTerm
 from treering.search.ranking import Contribution, Ranking
+from treering.search.relations.contract import LEARNED, Plan, Weighted
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import Session, WholeMessage
-from treering.search.relations.plan import LEARNED, Plan, Weighted
 from treering.search.searcher import Search
-from treering.search.signals.environment import EnvironmentTerm
 from treering.search.signals.question import NamedSpeaker, ReplyTo, Role, When, Wish
 from treering_bench.quality import FOLDERS, METRICS
 from treering_bench.read import read_as, sha256_of

@@ -39,8 +39,8 @@ from treering.journal.space import Space
 from treering.records import Hit
 from treering.search import pipeline
 from treering.search.postings import RowCounts
+from treering.search.relations.contract import Weighted
 from treering.search.relations.group import Session
-from treering.search.relations.plan import Weighted
 from treering.search.relations.semantic import Semantic
 from treering.search.snapshot import Cosines, Wanted
 from treering.search.terms import terms

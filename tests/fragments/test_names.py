@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.journal.blocks import name_code
-from treering.search.names import FEW, Names
 from treering.search.relations.contract import MISSING
+from treering.search.snapshot import FEW, Names
 
 SPEAKERS = ["", *(f"speaker {number}" for number in range(FEW + 4))]
 

@@ -31,8 +31,8 @@ from treering.arrays import Floats
 from treering.embed.quantised import quantised, restored
 from treering.journal import entries
 from treering.journal.space import NOWHERE
+from treering.search.relations.contract import Relations
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.plan import Relations
 from treering.search.snapshot import Snapshot
 from treering.search.terms import terms
 from treering.search.vectors import VectorBlocks

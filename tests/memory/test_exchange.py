@@ -19,8 +19,8 @@ from tests.ingest.staging_process import lines
 from treering import Memory
 from treering.errors import InputError
 from treering.ingest import exchange
+from treering.search.relations.contract import Weighted
 from treering.search.relations.group import Speaker
-from treering.search.relations.plan import Weighted
 
 names = st.sampled_from(["Ana", "Ben", "名前"])
 texts = st.one_of(

@@ -11,8 +11,8 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.recall.questions import TALK, bonus, by_text
 from treering import Memory
-from treering.search.signals.parts import parts_of
 from treering.search.signals.question import side_of
+from treering.search.signals.texts import parts_of
 
 
 @pytest.fixture

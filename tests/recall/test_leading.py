@@ -9,7 +9,7 @@ import pytest
 from tests.recall.questions import TALK, add_each, assert_answered_as_each_alone, bonus, by_text
 from treering import Memory
 from treering.records import JSON
-from treering.search.signals.sources import name_forms
+from treering.search.signals.texts import name_forms
 
 ASKED = "what is the name of your sister?"
 REPLY = "Marta, after our aunt"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.search.lexical import Lexical
-from treering.search.signals.mentions import _is_title, names_in
+from treering.search.signals.texts import _is_title, names_in
 
 FILM = "Blood Street: Blood Street is a film of 1988 that Leo Fong directed after years on stage."
 PERSON = "Leo Fong: Leo Fong, born in Canton, boxed and wrote. He lived to be ninety-four."

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.embedders import HashingEmbedder
 from tests.recall.questions import TALK
 from treering import Memory
-from treering.search.names import SpeakerNames
+from treering.search.snapshot import SpeakerNames
 
 NAMES = SpeakerNames.from_names(["Ana", "Ben Ode", "user", "C++"])
 QUESTION = "Where did Ana's sister move?"

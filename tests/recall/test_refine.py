@@ -13,8 +13,8 @@ from treering import Memory
 from treering.journal.space import SpaceReader
 from treering.records import MODES, Filter, Hit, Mode
 from treering.search.ranking import MOST_REFINED
+from treering.search.relations.contract import Plan, Weighted
 from treering.search.relations.decay import Time
-from treering.search.relations.plan import Plan, Weighted
 from treering.search.relations.registry import DEFAULTS
 from treering.search.relations.semantic import Semantic
 from treering.search.searcher import Searcher

@@ -20,9 +20,9 @@ from treering.errors import EmptyText, InputError, UnknownName
 from treering.llm.settings import NONE
 from treering.records import KINDS, Forgotten, Why
 from treering.search import searcher
+from treering.search.relations.contract import Weighted
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.group import Session, Speaker
-from treering.search.relations.plan import Weighted
 from treering.search.relations.semantic import Semantic
 from treering.search.searcher import MAX_QUERY_CHARS
 

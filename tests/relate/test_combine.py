@@ -12,15 +12,20 @@ from treering.errors import InputError, UnknownName
 from treering.journal.space import SpaceState
 from treering.records import KINDS
 from treering.search.lexical import Lexical
-from treering.search.pipeline import contributions, signals_by_stage
+from treering.search.pipeline import EnvironmentTerm, contributions, signals_by_stage
 from treering.search.ranking import Queries, Ranking, Stage
-from treering.search.relations.contract import Items, Relation, is_relation
+from treering.search.relations.contract import (
+    Items,
+    Plan,
+    Relation,
+    Relations,
+    Weighted,
+    is_relation,
+)
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.group import Session, Speaker
-from treering.search.relations.plan import Plan, Relations, Weighted
 from treering.search.relations.registry import DEFAULTS, choose_plan, relation_by_name
 from treering.search.relations.semantic import Semantic
-from treering.search.signals.environment import EnvironmentTerm
 from treering.search.snapshot import Snapshot
 
 

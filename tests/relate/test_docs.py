@@ -16,8 +16,7 @@ from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError
 from treering.llm.scripted import ScriptedLLM
-from treering.search.relations.contract import Items, NullOperator, is_relation
-from treering.search.relations.plan import Weighted
+from treering.search.relations.contract import Items, NullOperator, Weighted, is_relation
 
 PAGE = "how-to/relations.md"
 

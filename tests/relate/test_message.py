@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.conftest import Open
+from treering.search.pipeline import beside_messages
 from treering.search.relations.contract import MISSING, Items, NullOperator, RowChange
 from treering.search.relations.group import MessageOperator, WholeMessage
 from treering.search.relations.registry import DEFAULTS
-from treering.search.signals.environment import beside_messages
 
 
 def items(message: list[int] | None) -> Items:

@@ -19,11 +19,11 @@ from treering.search.relations.contract import (
     Labels,
     Operator,
     Relation,
+    Relations,
     is_local,
 )
 from treering.search.relations.decay import FAR, ContextRelation, Time
 from treering.search.relations.group import Agents, Citation, Same, Session, Speaker
-from treering.search.relations.plan import Relations
 from treering.search.relations.semantic import Semantic
 
 Matrix = NDArray[np.float64]

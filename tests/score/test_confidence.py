@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from treering import Memory
 from treering.errors import InputError
-from treering.search.confidence import FEATURES, MODELS, Standings, confidences
+from treering.search.scores import FEATURES, MODELS, Standings, confidences
 
 QUESTION = "Where does the gardener plant tulips?"
 LINES = [

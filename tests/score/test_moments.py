@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treering.search.fusion import FLAT, MANY, moments, standardise
+from treering.search.scores import FLAT, MANY, moments, standardise
 
 
 def test_mean_and_deviation_are_those_of_double_precision() -> None:

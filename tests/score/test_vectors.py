@@ -15,8 +15,7 @@ from treering import parallel
 from treering.arrays import Floats
 from treering.embed.quantised import LARGEST, quantised, restored
 from treering.search import vectors
-from treering.search.relations.contract import StackedMatrix, cosines
-from treering.search.vectors import Block, VectorBlocks, whole_products
+from treering.search.vectors import Block, StackedMatrix, VectorBlocks, cosines, whole_products
 
 sizes = st.lists(st.integers(0, 9), max_size=4)
 widths = st.sampled_from([1, 5, 64, 384])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, settings, state
-from treering.search.relations.contract import StackedMatrix
+from treering.search.vectors import StackedMatrix
 from treering.views.tree.family import Rows, Vector
 from treering.views.tree.shape import Tree
 

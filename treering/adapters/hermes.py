@@ -19,7 +19,7 @@ from typing import Any, Final
 from treering.adapters import storable_value
 from treering.errors import InputError, MissingExtra, TreeringError
 from treering.memory import DEFAULT_SPACE, Memory
-from treering.search.confidence import RELEVANT
+from treering.search.scores import RELEVANT
 from treering.search.searcher import MAX_QUERY_CHARS
 
 try:

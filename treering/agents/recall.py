@@ -12,7 +12,7 @@ from treering.agents.replies import put_in_frame
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Entry, Hit
-from treering.search.confidence import RELEVANT
+from treering.search.scores import RELEVANT
 
 BRIEF_TOKENS = 900
 PROMPT_TOKENS = 300

@@ -10,12 +10,12 @@ import numpy as np
 
 from treering.arrays import Codes, Floats, are_among, union
 from treering.embed.quantised import LARGEST
-from treering.search.fusion import ScaledScores
 from treering.search.relations.contract import is_local
+from treering.search.scores import ScaledScores
 from treering.search.snapshot import Cosines, Snapshot
 
 if TYPE_CHECKING:
-    from treering.search.signals.environment import EnvironmentPart
+    from treering.search.pipeline import EnvironmentPart
 
 LEAST_SHARE = 0.02
 """Neighbours of which a relation passes on less are not looked for."""

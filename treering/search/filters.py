@@ -14,10 +14,10 @@ from treering.journal.contract import Reader
 from treering.journal.entries import micros
 from treering.journal.filters import compile_filter
 from treering.records import JSON, KINDS, Filter
-from treering.search.confidence import TOP
 from treering.search.metadata import is_plain
 from treering.search.ranking import top_rows
 from treering.search.relations.contract import Labels
+from treering.search.scores import TOP
 from treering.search.snapshot import Mask, Snapshot
 
 if TYPE_CHECKING:

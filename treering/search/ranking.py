@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.parallel import for_each_piece
 from treering.records import KINDS, Mode, Why
-from treering.search.confidence import TOP, Standings, confidences
 from treering.search.exact_rescore import Refinement
-from treering.search.relations.plan import Plan, Relations, alpha_of
+from treering.search.relations.contract import Plan, Relations, alpha_of
+from treering.search.scores import TOP, Standings, confidences
 from treering.search.snapshot import Cosines, Mask, Snapshot
 from treering.search.terms import Terms
 

@@ -20,8 +20,7 @@ from treering.journal.space import SpaceReader
 from treering.records import KINDS, Why
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries, Ranking
-from treering.search.relations.contract import MISSING, Flags, Items, ReadingOrder
-from treering.search.relations.plan import Plan, Relations
+from treering.search.relations.contract import MISSING, Flags, Items, Plan, ReadingOrder, Relations
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.stored import GroupColumns
 

@@ -31,15 +31,13 @@ from treering.search.context import (
     assemble_whole,
 )
 from treering.search.filters import RowFilter
-from treering.search.hits import RowReader, hits, read_quotes
+from treering.search.hits import Groups, RowReader, hits, holding_first, read_quotes, represent_all
 from treering.search.marks import Marker, mark_nothing
-from treering.search.names import SpeakerNames
-from treering.search.newest import Groups, holding_first, represent_all
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries, Ranking
-from treering.search.relations.plan import Plan, Relations, among_people, has_weights_of_people
+from treering.search.relations.contract import Plan, Relations, among_people, has_weights_of_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
-from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.snapshot import FragmentSource, Snapshot, SpeakerNames
 from treering.search.terms import Terms, query_terms
 from treering.text import check_text
 

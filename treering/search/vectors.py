@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from itertools import pairwise
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -345,3 +345,101 @@ def power_sums(values: Floats) -> tuple[float, float]:
     """Return the sum of some values, shape (N,), and of their squares, in 64 bits."""
     total, squares = _numkong().moments(np.ascontiguousarray(values))
     return float(total), float(squares)
+
+
+class Matrix(Protocol):
+    """The vectors of items, with an array's products and rows.
+
+    ``np.asarray`` turns a matrix into an array, without a copy if it is one.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
+
+    def __matmul__(self, other: Any, /) -> Any: ...
+
+
+class StackedMatrix:
+    """Matrices one below the other, read as one matrix without copying them."""
+
+    def __init__(self, *parts: Matrix) -> None:
+        self._parts = parts
+        self._starts = np.cumsum([0, *map(len, parts)]).tolist()
+        self.shape = (int(self._starts[-1]), parts[0].shape[1])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: int | slice) -> Floats:
+        """One row, or those of a slice without a step."""
+        if isinstance(rows, slice):
+            first, last, _ = rows.indices(len(self))
+            spans = zip(self._parts, self._starts, strict=False)
+            return np.concatenate(
+                [part[max(first - at, 0) : max(last - at, 0)] for part, at in spans]
+            )
+        which = bisect_right(self._starts, rows) - 1
+        row: Floats = self._parts[which][rows - self._starts[which]]
+        return row
+
+    def __matmul__(self, other: Floats) -> Floats:
+        return np.concatenate([part @ other for part in self._parts])
+
+    def cosines(self, queries: Floats) -> Floats:
+        """``self @ queries.T``, shape (N, Q), a query's column contiguous."""
+        result = lent((len(self), len(queries)))
+        for part, start in zip(self._parts, self._starts, strict=False):
+            result[start : start + len(part)] = cosines(part, queries)
+        return result
+
+    def project(self, scores: Floats) -> Floats:
+        """``self.T @ scores``, shape (d,) or (d, Q)."""
+        spans = zip(self._parts, self._starts, strict=False)
+        rows = [(part, scores[start : start + len(part)]) for part, start in spans]
+        parts = [
+            part.project(of_part)
+            if isinstance(part, ProjectedMatrix)
+            else np.asarray(part).T @ of_part
+            for part, of_part in rows
+        ]
+        total: Floats = np.sum(parts, axis=0, dtype=np.float32)
+        return total
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        whole: Floats = np.concatenate([np.asarray(part) for part in self._parts])
+        return whole if dtype is None else whole.astype(dtype)
+
+
+@runtime_checkable
+class SearchedMatrix(Matrix, Protocol):
+    """A matrix that has a product of its own with the vectors of queries."""
+
+    def cosines(self, queries: Floats) -> Floats:
+        """``self @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous."""
+        ...
+
+
+@runtime_checkable
+class ProjectedMatrix(Matrix, Protocol):
+    """A matrix whose transpose has a product of its own."""
+
+    def project(self, scores: Floats) -> Floats:
+        """``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q)."""
+        ...
+
+
+def cosines(vectors: Matrix, queries: Floats) -> Floats:
+    """``vectors @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous.
+
+    A search reads column by column; the plain product would lay out rows.
+    """
+    if isinstance(vectors, SearchedMatrix):
+        return vectors.cosines(queries)
+    # Stored vectors are finite: a warning is about memory behind a short row that BLAS ignores.
+    with np.errstate(invalid="ignore"):
+        likeness: Floats = (queries @ np.asarray(vectors).T).T
+    return likeness

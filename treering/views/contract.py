@@ -24,8 +24,7 @@ from treering.journal.writing import Draft
 from treering.llm.contract import LLM
 from treering.records import Entry, Progress
 from treering.search.marks import Mark, Marker, Quote
-from treering.search.relations.contract import Relation
-from treering.search.relations.plan import Plan
+from treering.search.relations.contract import Plan, Relation
 from treering.search.searcher import Searcher
 
 log = logging.getLogger("treering")

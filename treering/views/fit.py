@@ -19,14 +19,20 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Mode, Progress
-from treering.search.fusion import cosine_scores, fuse, own_total, word_scores
-from treering.search.relations.contract import Relation, is_relation
+from treering.search.pipeline import beside_messages, pieces_a_message
+from treering.search.relations.contract import (
+    Plan,
+    Relation,
+    Relations,
+    Weighted,
+    among_people,
+    is_relation,
+)
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import Session, Speaker
-from treering.search.relations.plan import Plan, Relations, Weighted, among_people
 from treering.search.relations.registry import FitReport
 from treering.search.relations.semantic import Semantic
-from treering.search.signals.environment import beside_messages, pieces_a_message
+from treering.search.scores import cosine_scores, fuse, own_total, word_scores
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
 from treering.text import with_speaker

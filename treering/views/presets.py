@@ -15,8 +15,8 @@ from treering.errors import InputError, UnknownName
 from treering.journal.contract import Reader
 from treering.journal.ledger import CHOICES
 from treering.records import KINDS, Kind
+from treering.search.relations.contract import Weighted
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.plan import Weighted
 from treering.search.relations.registry import CONFIGURED, as_json, without_fitted
 from treering.search.relations.semantic import Semantic
 from treering.views import settings

@@ -30,7 +30,7 @@ from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Context, Filter, Hit, Level, Mode, Progress, Stats
 from treering.search.context import CountTokens, Layout
-from treering.search.relations.plan import Plan
+from treering.search.relations.contract import Plan
 from treering.search.relations.registry import (
     CONFIGURED,
     Chosen,

@@ -11,8 +11,7 @@ from treering.journal import entries, ledger
 from treering.journal.space import Space, SpaceReader
 from treering.records import Entry
 from treering.search.marks import UNMARKED, Mark, Quote
-from treering.search.relations.contract import Relation
-from treering.search.relations.plan import Plan
+from treering.search.relations.contract import Plan, Relation
 from treering.search.relations.registry import Chosen, choose_plan, load_plan
 from treering.views.contract import View, attribute_errors, view_states
 from treering.views.tree.search import with_tree

@@ -24,8 +24,7 @@ from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 from treering.records import Entry, Kind
-from treering.search.relations.contract import Relation, is_relation
-from treering.search.relations.plan import Plan, among_people
+from treering.search.relations.contract import Plan, Relation, among_people, is_relation
 from treering.search.relations.registry import (
     CONFIGURED,
     Suggestion,

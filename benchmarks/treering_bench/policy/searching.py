@@ -12,7 +12,7 @@ from treering.chat.policies import find_policy
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import Message
 from treering.records import Kind
-from treering.search.relations.plan import Weighted
+from treering.search.relations.contract import Weighted
 from treering.search.relations.registry import ALPHA, BUILT_IN, DEFAULTS
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.policy.contract import RetrievalPolicy

@@ -12,7 +12,14 @@ from typing import Any, Final
 from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
 from treering.records import KINDS, Kind
-from treering.search.relations.contract import Relation, RelationFactory
+from treering.search.relations.contract import (
+    LEARNED,
+    Plan,
+    Relation,
+    RelationFactory,
+    Term,
+    Weighted,
+)
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.group import (
     Agents,
@@ -22,12 +29,9 @@ from treering.search.relations.group import (
     Speaker,
     WholeMessage,
 )
-from treering.search.relations.plan import LEARNED, Plan, Term, Weighted
 from treering.search.relations.semantic import Semantic
-from treering.search.signals.mentions import Mention
-from treering.search.signals.parts import Parts
 from treering.search.signals.question import NamedSpeaker, ReplyTo, Role, When, Wish
-from treering.search.signals.sources import NamedSource
+from treering.search.signals.texts import Mention, NamedSource, Parts
 
 GROUP: Final = "treering.relations"
 ALPHA: Final = 0.5  # FragRel's default weight, for a relation named without one

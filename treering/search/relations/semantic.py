@@ -11,14 +11,8 @@ import numpy as np
 
 from treering.arrays import Floats
 from treering.errors import InputError
-from treering.search.relations.contract import (
-    Items,
-    Matrix,
-    Operator,
-    ProjectedMatrix,
-    by_column,
-    cosines,
-)
+from treering.search.relations.contract import Items, Operator, by_column
+from treering.search.vectors import Matrix, ProjectedMatrix, cosines
 
 BLOCK = 65_536  # rows a block of Eᵀ·s: 20 % faster than one call, and few waits for other threads
 MATRIX_COLUMNS = 8  # below this, one matrix-vector product a column is faster than a thin matrix

@@ -15,11 +15,10 @@ import numpy as np
 
 from treering.arrays import Codes, Floats
 from treering.parallel import for_each_piece
-from treering.search.names import SpeakerNames
 from treering.search.periods import Period, periods
 from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage
-from treering.search.relations.plan import ASSISTANT, USER
-from treering.search.snapshot import Mask, Snapshot
+from treering.search.relations.contract import ASSISTANT, USER
+from treering.search.snapshot import Mask, Snapshot, SpeakerNames
 from treering.search.terms import ASKS, terms
 
 MOST_CUT: Final = 3.0

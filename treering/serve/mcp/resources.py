@@ -13,7 +13,7 @@ from mcp_types import Prompt, PromptArgument, Resource, ResourceTemplate
 
 from treering.errors import InputError, UnknownName
 from treering.memory import Memory
-from treering.search.confidence import RELEVANT
+from treering.search.scores import RELEVANT
 from treering.views.memos.record import Memo
 from treering.views.tree.node import TreeNode
 

@@ -16,8 +16,9 @@ from treering.journal.postgres import nearest
 from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, SpaceReader
 from treering.search.ranking import top_rows
-from treering.search.relations.contract import Items, Matrix
+from treering.search.relations.contract import Items
 from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
+from treering.search.vectors import Matrix
 from treering.views.candidates.sample import Sample
 from treering.views.fragments import store
 

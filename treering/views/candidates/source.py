@@ -24,17 +24,16 @@ from treering.journal.postgres.database import PgConnection, PostgresDatabase
 from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
 from treering.records import Progress
-from treering.search.relations.contract import Matrix, RowChange
+from treering.search.relations.contract import RowChange
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms
-from treering.search.vectors import Block, VectorBlocks
+from treering.search.vectors import Block, Matrix, VectorBlocks
 from treering.split import Span
 from treering.views.candidates.database_vectors import DatabaseMatrix, DatabaseVectors, Held
 from treering.views.candidates.postings import SLOT_BITS, TermReader
 from treering.views.candidates.sample import DRAWN
 from treering.views.fragments import store
-from treering.views.fragments.columns import Column, VectorRows
-from treering.views.fragments.segment import EmbeddedRows, segment_of
+from treering.views.fragments.columns import Column, EmbeddedRows, VectorRows, segment_of
 from treering.views.fragments.table import Table
 
 log = logging.getLogger("treering")

@@ -23,7 +23,7 @@ from treering.journal.vector_blocks import VectorBlock
 from treering.search.terms import Terms
 from treering.search.vectors import Block
 from treering.split import Span
-from treering.views.fragments.segment import EmbeddedRows, Segment, segment_of
+from treering.views.fragments.columns import EmbeddedRows, Segment, segment_of
 
 Places = dict[int, tuple[int, int]]
 """Block and slot of fragments, by their ids."""

@@ -24,17 +24,15 @@ from treering.parallel import do_all, for_each
 from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
-from treering.search.names import Names
 from treering.search.relations.contract import MISSING, Items, RowChange
-from treering.search.snapshot import Snapshot
+from treering.search.snapshot import Names, Snapshot
 from treering.search.stored import SpaceColumns
 from treering.search.terms import Terms
 from treering.split import Span
 from treering.views.fragments import store
-from treering.views.fragments.columns import Column, VectorRows
+from treering.views.fragments.columns import Column, EmbeddedRows, Segment, VectorRows
 from treering.views.fragments.order import PlacedColumns, Reading
 from treering.views.fragments.room import ROOM, Room
-from treering.views.fragments.segment import EmbeddedRows, Segment
 
 EXACT_ROWS = 20_000
 """Up to so many fragments the vectors stay floats: they are small, and the best ones are rescored

@@ -20,9 +20,8 @@ from treering.journal.space import EmbeddingModel
 from treering.records import Mode
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries
-from treering.search.relations.contract import MISSING, Items
+from treering.search.relations.contract import MISSING, Items, Plan, Relations, Weighted
 from treering.search.relations.group import GroupOperator
-from treering.search.relations.plan import Plan, Relations, Weighted
 from treering.search.snapshot import Snapshot, widen
 from treering.search.terms import Terms, terms
 from treering.views.fragments import store as fragments

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.search.relations.contract import Matrix
+from treering.search.vectors import Matrix
 
 Vector = NDArray[np.float32]
 Exact = NDArray[np.int64]

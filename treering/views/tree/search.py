@@ -18,8 +18,7 @@ from treering.journal.space import SpaceReader
 from treering.records import Mode
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries, Ranking
-from treering.search.relations.contract import MISSING, Items, Relation
-from treering.search.relations.plan import Plan, Relations, Weighted
+from treering.search.relations.contract import MISSING, Items, Plan, Relation, Relations, Weighted
 from treering.search.relations.tree import TreeOperator, TreeRelation
 from treering.search.rounds import group_rows, reading_of
 from treering.search.snapshot import Snapshot, widen

@@ -17,7 +17,7 @@ from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Filter, Hit, Mode, Progress
 from treering.search.context import CountTokens, Layout, assemble_whole
 from treering.search.filters import allowed_rows
-from treering.search.relations.plan import Plan
+from treering.search.relations.contract import Plan
 from treering.search.searcher import check_choice, check_count, check_queries, known_until
 from treering.views.choices import TreeMethod, check_setting
 from treering.views.contract import Resources

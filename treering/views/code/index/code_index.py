@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from treering.arrays import Floats
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.records import MODES, Mode, Why
-from treering.search.fusion import standardise
 from treering.search.lexical import Lexical
+from treering.search.scores import standardise
 from treering.search.searcher import check_choice, check_count
 from treering.search.terms import Terms, terms
 from treering.views.choices import EdgeWeights, Unit
