@@ -176,6 +176,22 @@ def test_a_client_that_reads_nothing_is_given_up_on(path: Path) -> None:
         assert len(answer(client)) < REQUESTS * whole
 
 
+@pytest.mark.parametrize(
+    "target",
+    ["/v1/entries", "/v1/import", "/v1/search", "/v1/settle", "/mcp", "/v1/chat/completions"],
+)
+def test_a_client_that_leaves_amid_its_body_is_not_logged_as_an_error(
+    path: Path, target: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    head = f"POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with serving(url=path) as url:
+        with connected(url) as client:
+            client.sendall(f'{head}Content-Length: 99\r\n\r\n{{"text": '.encode())
+        assert httpx2.get(f"{url}/healthz").is_success
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_the_body_of_a_refused_request_does_not_hold_a_connection(path: Path) -> None:
     head = b"POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
     with serving(url=path, header_s=0.3) as url, connected(url) as client:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,6 +27,9 @@ log = logging.getLogger("treering.serve")
 MEDIA_TYPE = "application/problem+json"
 TYPE = "urn:treering:error:"
 """Followed by the code of the error, by which the Python client raises it again."""
+
+CLIENT_LEFT: Final = 499
+"""The status, for metrics alone, of a request whose client left amid its body, as nginx has it."""
 
 RETRY_AFTER_S = 1
 _HEADERS = {
@@ -168,6 +172,7 @@ def register(app: FastAPI) -> None:
     app.add_exception_handler(TreeringError, _answer_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(HTTPException, _answer_http)
+    app.add_exception_handler(ClientDisconnect, _answer_nobody)
     app.add_exception_handler(Exception, _answer_bug)
 
 
@@ -204,6 +209,10 @@ async def _answer_http(request: Request, error: Exception) -> Response:
         methods = {method for route in here for method in route.methods or ()}
         headers["Allow"] = ", ".join(sorted(methods))
     return problem(error.status_code, str(error.detail), headers=headers)
+
+
+async def _answer_nobody(_: Request, __: Exception) -> Response:
+    return Response(status_code=CLIENT_LEFT)
 
 
 async def _answer_bug(_: Request, error: Exception) -> Response:
