@@ -157,14 +157,20 @@ def _file(run: Run) -> Iterator[Finding]:
         yield Finding("file", "warn", f"no memory at {run.place} yet; `treering add` makes one")
         return
     from treering.journal import stored
+    from treering.journal.damage import HELP
 
     with run.database() as database, run.out.progress("reading entries") as progress:
         problems = stored.problems(database, progress)
         size = database.size()
+    told = {""}  # each advice once, though thousands of entries may be damaged
     for problem in problems:
-        advice = stored.REINDEX_HELP if " index " in problem else RESTORE
-        has_advice = "`" in problem or "restore a copy" in problem.lower()
-        yield Finding("file", "fail", problem if has_advice else f"{problem}; {advice}")
+        what, advice = problem.removesuffix(f". {HELP}"), ""
+        if what != problem:
+            advice = HELP
+        elif "`" not in what and "restore a copy" not in what.lower():
+            advice = stored.REINDEX_HELP if " index " in what else RESTORE
+        yield Finding("file", "fail", what if advice in told else f"{what}; {advice}")
+        told.add(advice)
     if not problems:
         yield Finding("file", "ok", f"{run.place} is sound, {size / 1e6:,.1f} MB")
     if os.name == "posix" and run.path is not None:
