@@ -74,7 +74,7 @@ def test_msc_e_is_written_read_and_reported_by_the_place_of_the_evidence(
     assert "| words@1000tokens | first third (1) | last third (1) | middle third (1) |" in report
 
 
-def published(path: Path) -> Path:
+def published(path: Path, chats: int = 1) -> Path:
     labels = "stem-1-0", "math-2-0", "math-2-1", "stem-1-Q"
     asked = "What is light?", "What is 1 + 1?", "And 2 + 2?", "Was it a wave?"
     talk = [
@@ -86,7 +86,7 @@ def published(path: Path) -> Path:
         )
     ]
     row = {"id": "c1", "type": "retrospection", "conversations": talk}
-    return write(path / "mtbenchplus1.json", [row])
+    return write(path / "mtbenchplus1.json", [row] * chats)
 
 
 def test_the_bot_sees_the_round_before_and_its_words_are_put_in(tmp_path: Path) -> None:
@@ -107,9 +107,11 @@ def test_the_bot_sees_the_round_before_and_its_words_are_put_in(tmp_path: Path) 
 def test_chat_policies_are_rated_by_a_judge_that_sees_the_rounds_asked_about(
     bench: Bench, tmp_path: Path
 ) -> None:
-    data = published(tmp_path)
+    data = published(tmp_path, chats=2)
     out = tmp_path / "mtbenchplus-played.json"
-    assert bench("play", "--data", data, "--out", out, *bench.model("A wave.\n2\n4")).exit_code == 0
+    play = ("play", "--data", data, "--out", out, "--limit", 1)
+    assert bench(*play, *bench.model("A wave.\n2\n4")).exit_code == 0
+    assert len(json.loads(out.read_text("utf-8"))) == 1
     run = ("run", "mtbench-plus", "--data", out, "--policy", "chat:window", "--json")
     found = bench.object(*run)
     assert found["policies"]["chat:window"]["recall@2000tokens"] == 1.0

@@ -75,3 +75,14 @@ def test_plain_search_finds_summaries_and_says_how_deep_a_hit_stands(path: Path)
     shown = CliRunner().invoke(app, call, catch_exceptions=False).output
     assert "summary of 2 texts" in shown
     assert "level 1 of the tree" in shown
+
+
+def test_a_tree_that_grows_as_it_settles_says_how_to_begin(tmp_path: Path) -> None:
+    file = tmp_path / "online.db"
+    with Memory.open(file) as memory:
+        memory.configure("memtree")
+        memory.add("Ana sails her boat.", source="ana")
+    assert "the tree is empty: `treering settle` places 1 text\n" in run(file)
+    with Memory.open(file) as memory:
+        memory.settle()
+    assert "Ana sails her boat." in run(file)

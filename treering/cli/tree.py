@@ -16,6 +16,7 @@ from treering.views.choices import TreeMethod
 from treering.views.tree.node import TreeNode, TreeStats
 from treering.views.tree.settings import TreeChoices
 from treering.views.tree.shape import ROOT
+from treering.views.tree.store import UNPLACED
 
 app = typer.Typer(cls=Group, add_completion=False, help="Look at the tree of summaries.")
 
@@ -36,6 +37,7 @@ def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
             run.out.emit(figures, _figures(figures))
             return
         drawn = memory.tree.draw("json" if run.out.as_json else "outline", root=root)
+        waiting = 0 if drawn else memory.stats().pending.get(UNPLACED, 0)
     if run.out.as_json:
         run.out.lines(map(to_json, json.loads(drawn)))
     else:
@@ -43,7 +45,8 @@ def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
         if drawn:
             note("[3] is a summary of 3 texts, other lines are texts, #7 is a node for --root")
     if drawn in ("", "[]"):
-        note("the tree is empty")
+        texts = f": `treering settle` places {plural(waiting, 'text', 'texts')}" if waiting else ""
+        note(f"the tree is empty{texts}")
 
 
 @command(

@@ -75,6 +75,7 @@ def play(
     out: Out,
     llm: Model = None,
     replies: RepliesPath = REPLIES,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first so many chats.")] = None,
     minutes: MinutesLimit = None,
     seed: Seed = 0,
 ) -> None:
@@ -83,7 +84,7 @@ def play(
     Every run on the written file then measures the same words, and asks no model for them.
     """
     with kept_model(llm, replies, minutes) as model:
-        rows = list(played_rows(data, model, seed=seed))
+        rows = list(islice(played_rows(data, model, seed=seed), limit))
     out.write_text(json.dumps(rows, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
