@@ -1,20 +1,26 @@
-"""Erase entries and spaces, for ``Memory.forget`` and ``Memory.forget_space``."""
+"""Erase entries and spaces, for ``Memory.forget`` and ``Memory.forget_space``.
+
+A reply may quote an entry if its model was shown the entry and the two share words. Such replies
+are entries like others: a receipt names them, and they are erased on request.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 
 from treering import forks
-from treering.chat import quoted_replies
 from treering.errors import InputError, UnknownName
 from treering.hints import Hint
 from treering.ingest.intake import Intake
 from treering.ingest.staging import WasCutShort
+from treering.journal import entries, reply_sources
 from treering.journal.fields import checked_name
-from treering.journal.space import Space, SpaceWriter
+from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
-from treering.views.erase import matching_seqs, refuse_hidden, retry
+from treering.search.terms import terms
+from treering.views.erase import Eraser, matching_seqs, refuse_hidden, retry
 from treering.views.registry import Views
 
 
@@ -49,7 +55,7 @@ def forget_entries(
                 doomed = matching_seqs(writer, entry_ids, condition) if writer.is_there else []
             if not doomed:
                 raise UnknownName(f"nothing to forget in space {space.name!r}: no entry matches")
-            forgotten = quoted_replies.erase_entries(writer, views.eraser, doomed, replies=replies)
+            forgotten = _erase_with_replies(writer, views.eraser, doomed, replies=replies)
             drop_waiting_messages(space, forgotten.entries)
             return forgotten
 
@@ -74,6 +80,45 @@ def _all_matching(space: Space, condition: Filter) -> list[int]:
             return []
         refuse_hidden(reader, condition)  # here: counting all entries must not hold up writers
         return matching_seqs(reader, (), condition)
+
+
+def _erase_with_replies(
+    writer: SpaceWriter, eraser: Eraser, seqs: Sequence[int], *, replies: bool
+) -> Forgotten:
+    """Erase entries, and with ``replies`` those that may quote them; the receipt names these."""
+    shown = {entry for entry, _ in reply_sources.replies_to(writer, seqs)}
+    if not shown:
+        return eraser.erase(writer, seqs)
+    words = {seq: _words(text) for seq, text in reply_sources.texts(writer, shown).items()}
+    replies_quoting = _quoting_replies(writer, words, seqs)
+    named = entries.identities(writer, replies_quoting)
+    forgotten = eraser.erase(writer, [*seqs, *replies_quoting] if replies else seqs)
+    reply_sources.drop(writer, seqs)
+    return replace(forgotten, replies=tuple(named))
+
+
+def _quoting_replies(
+    reader: SpaceReader, words_shown: Mapping[int, frozenset[int]], without: Iterable[int]
+) -> list[int]:
+    """The replies that may quote entries, also by way of another reply that quotes them.
+
+    In the order they were given, but for those among ``without``.
+    """
+    words = dict(words_shown)
+    waiting = list(words)
+    while waiting:
+        pairs = [pair for pair in reply_sources.replies_to(reader, waiting) if pair[1] not in words]
+        texts = reply_sources.texts(reader, [reply for _, reply in pairs])
+        waiting = []
+        for entry, reply in pairs:
+            if reply not in words and words[entry] & _words(texts.get(reply, "")):
+                words[reply] = words[entry]
+                waiting.append(reply)
+    return sorted(words.keys() - words_shown.keys() - set(without))
+
+
+def _words(text: str) -> frozenset[int]:
+    return frozenset(int(term) for term in terms(text)[:, 0])
 
 
 def drop_waiting_messages(space: Space, ids: Collection[str]) -> None:

@@ -92,7 +92,7 @@ def _judged(dialogue: dict[str, Any]) -> list[Round]:
                 earlier=frozenset(place for place, earlier in enumerate(before) if earlier.code),
                 flagged=_flagged(before, block),
                 forgotten=_positions(rounds, rounds[t]["forgets"]),
-                conflicts=frozenset(before.index(c.block) for c in contradictions),
+                conflicts=frozenset(before.index(earlier) for earlier, _ in contradictions),
                 raise_gone=_raise_gone(before, block),
             )
         )
@@ -139,7 +139,7 @@ def _raise_gone(before: Sequence[SessionBlock], now: SessionBlock) -> bool:
 
 def _raised(block: SessionBlock) -> set[str]:
     reading = read_definition(block.code, block.definition, block.language)
-    return {part.text for part in reading.bag("raise")} if reading else set()
+    return {part.text for part in reading or () if part.kind == "raise"}
 
 
 def _figures(judged: Sequence[Round], flagged: Sequence[frozenset[int]]) -> dict[str, Any]:

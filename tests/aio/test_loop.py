@@ -47,12 +47,6 @@ async def streamed(memory: AsyncMemory) -> None:
         await drained(stream)
 
 
-async def context_memory(memory: AsyncMemory) -> None:
-    context = await memory.code.context_memory()
-    await context.begin("Make launch loud.")
-    await context.end("launch()", "python")
-
-
 MEMORY: Mapping[str, Call] = {
     "add": lambda memory: memory.add(SAID, source="talk"),
     "replace": lambda memory: memory.replace("none", "text"),
@@ -125,7 +119,6 @@ CODE: Mapping[str, Call] = {
     "map": lambda memory: memory.code.map(),
     "neighbours": lambda memory: memory.code.neighbours("boats.py", "launch"),
     "blocks": lambda memory: memory.code.blocks("launch"),
-    "context_memory": context_memory,
     "record": lambda memory: memory.code.record(
         "Shout the name.", after={"boats.py": "def launch(name):\n    return name.upper()\n"}
     ),

@@ -108,7 +108,6 @@ def test_next_to_nothing_is_refused() -> None:
     }
     assert refused == {
         "CodeMemory.blocks",
-        "CodeMemory.context_memory",
         "CodeMemory.rounds",
         "Memory.check",
         "Memory.fit",

@@ -71,13 +71,6 @@ def test_searching_before_indexing_says_what_to_do(root: Path) -> None:
     assert "Path(" not in result.stderr
 
 
-def test_patterns_of_paths_choose_what_is_searched(root: Path) -> None:
-    run("index", str(root))
-    result = CliRunner().invoke(app, ["code", "search", "total", "--path", "!tests/", "-k", "50"])
-    assert "shop/cart.py" in result.stdout
-    assert "tests/" not in result.stdout
-
-
 def test_searching_where_nothing_is_indexed_says_so(root: Path) -> None:
     run("index", str(root))
     run("forget", "--root", str(root))
@@ -129,10 +122,6 @@ def test_of_several_repositories_that_of_the_current_folder_is_meant(
     assert "`treering code forget --root FOLDER`" in lost.stderr
     assert str(inner) in lost.stderr
     assert "half" in run("search", "half", "--root", str(tmp_path / "more"))
-
-
-def test_the_help_of_code_offers_no_completion(root: Path) -> None:
-    assert "completion" not in run("--help")
 
 
 def test_recording_what_is_committed_already_is_no_success(root: Path, tmp_path: Path) -> None:

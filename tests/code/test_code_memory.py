@@ -17,7 +17,7 @@ from tests.code.repositories import SHOP
 from treering import Memory
 from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
-from treering.views.code.index.indexing import pause_collector
+from treering.views.code.index.repositories import pause_collector
 
 WAIT_S = 30
 
@@ -181,16 +181,6 @@ def test_code_is_searched_while_it_is_indexed(root: Path, file: Path) -> None:
             embedder.go.set()
         assert "new.py" in indexing.result(WAIT_S).added
         assert memory.code.search("tax of items", k=1)[0].path == "new.py"
-
-
-def test_blocks_and_context_memory_work_without_a_model(root: Path, file: Path) -> None:
-    with opened(file) as memory:
-        memory.code.index(root)
-        assert {block.qualified for block in memory.code.blocks("cart total of items")} >= {"Cart"}
-        context = memory.code.context_memory()
-        assert context.begin("Write a test of Cart").mode == "ADD"
-        assert "Cart" in {block.qualified for block in context.blocks}
-        assert context.begin("Cart again").mode == "KEEP"
 
 
 def test_of_two_processes_that_index_at_once_one_is_told(root: Path, file: Path) -> None:

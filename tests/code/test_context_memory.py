@@ -11,7 +11,7 @@ from treering.errors import InputError, LLMReplyError
 from treering.llm.scripted import ScriptedLLM
 from treering.views.code.index.blocks import CodeBlock, code_block
 from treering.views.code.index.code_index import index_file
-from treering.views.code.write.context_memory import ContextMemory, LLMJudge, NameJudge
+from treering.views.code.write.context_memory import ContextMemory, llm_judge, name_judge
 
 CART = index_file(SHOP["shop/cart.py"], "shop/cart.py", "python", "blocks")
 PRICES = index_file(SHOP["shop/prices.py"], "shop/prices.py", "python", "blocks")
@@ -39,7 +39,7 @@ def names(memory: ContextMemory) -> list[str]:
 def test_add_merges_what_is_retrieved_for_all_instructions_so_far() -> None:
     shelf = Shelf(PRICE, VAT)
     llm = ScriptedLLM(['{"mode": "ADD", "action": "prices", "target_context": ["vat"]}'] * 2)
-    memory = ContextMemory(shelf, LLMJudge(llm), [TOTAL])
+    memory = ContextMemory(shelf, llm_judge(llm), [TOTAL])
     assert memory.begin("sum up the prices").mode == "ADD"
     assert names(memory) == ["total", "price", "vat"]
     memory.begin("and the tax")
@@ -50,28 +50,28 @@ def test_add_merges_what_is_retrieved_for_all_instructions_so_far() -> None:
 
 def test_keep_leaves_the_memory_as_it_is() -> None:
     shelf = Shelf(PRICE)
-    judge = LLMJudge(ScriptedLLM(['{"mode": "KEEP", "action": "", "target_context": []}']))
+    judge = llm_judge(ScriptedLLM(['{"mode": "KEEP", "action": "", "target_context": []}']))
     memory = ContextMemory(shelf, judge, [TOTAL])
     assert memory.begin("rename a variable").mode == "KEEP"
     assert (names(memory), shelf.queries) == (["total"], [])
 
 
 def test_a_reply_that_is_neither_add_nor_keep_is_an_error_and_changes_nothing() -> None:
-    memory = ContextMemory(Shelf(PRICE), LLMJudge(ScriptedLLM(["maybe", '{"mode": "MAYBE"}'])))
+    memory = ContextMemory(Shelf(PRICE), llm_judge(ScriptedLLM(["maybe", '{"mode": "MAYBE"}'])))
     with pytest.raises(LLMReplyError):
         memory.begin("do it")
     assert names(memory) == []
 
 
 def test_the_judge_without_a_model_asks_whether_keys_cover_the_names() -> None:
-    judge = NameJudge({"price", "vat", "total"}.__contains__)
-    assert judge.decide(["use price"], []).mode == "ADD"
-    assert judge.decide(["use price and vat"], [PRICE.key]).target_context == ("vat",)
-    assert judge.decide(["use vat", "use price twice"], [PRICE.key]).mode == "KEEP"
+    judge = name_judge({"price", "vat", "total"}.__contains__)
+    assert judge(["use price"], []).mode == "ADD"
+    assert judge(["use price and vat"], [PRICE.key]).target_context == ("vat",)
+    assert judge(["use vat", "use price twice"], [PRICE.key]).mode == "KEEP"
 
 
 def test_the_selector_keeps_blocks_whose_apis_the_code_calls() -> None:
-    memory = ContextMemory(Shelf(), NameJudge(lambda _: False), [TOTAL, PRICE, VAT])
+    memory = ContextMemory(Shelf(), name_judge(lambda _: False), [TOTAL, PRICE, VAT])
     memory.end("def sum_up(items):\n    return [price(item) for item in items]\n", "python")
     # eq. 2: price itself, and total, which calls it too
     assert names(memory) == ["total", "price"]
@@ -79,4 +79,4 @@ def test_the_selector_keeps_blocks_whose_apis_the_code_calls() -> None:
 
 def test_an_empty_instruction_is_refused() -> None:
     with pytest.raises(InputError, match="empty"):
-        ContextMemory(Shelf(), NameJudge(lambda _: True)).begin("  ")
+        ContextMemory(Shelf(), name_judge(lambda _: True)).begin("  ")

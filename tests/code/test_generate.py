@@ -183,7 +183,9 @@ def test_the_papers_judge_is_asked_where_it_is_chosen(file: Path, root: Path) ->
     with memory:
         memory.code.index(root)
         made = memory.code.generate("Write total.", definition="Cart.total", judge="llm")
+        spent = memory.stats().spent
     assert made.judgement.target_context == ("price",)
+    assert {one.operation: one.calls for one in spent} == {"code judge": 1, "code": 1}
     assert llm.left == 0
 
 
@@ -286,18 +288,6 @@ def test_without_a_detector_a_draft_stays(file: Path) -> None:
     assert llm.left == 0
     assert rounds[2].code == PLAIN.rstrip("\n")
     assert not rounds[2].undone
-
-
-def test_codemem_asks_its_judge_with_the_keys(file: Path, root: Path) -> None:
-    total = "def total(self):\n    return vat(sum(map(price, self.items)))\n"
-    add = json.dumps({"mode": "ADD", "action": "look up", "target_context": ["vat"]})
-    memory, llm = opened(file, add, fenced(total))
-    with memory:
-        memory.code.index(root)
-        memory.configure("codemem")
-        written = memory.code.generate("Sum up with vat.", definition="shop/cart.py::Cart.total")
-    assert written.judgement.mode == "ADD"
-    assert "Sum up with vat." in llm.requests[0].text
 
 
 @pytest.mark.parametrize(

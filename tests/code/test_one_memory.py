@@ -15,7 +15,7 @@ from treering import Memory
 from treering.journal.open import open_database
 from treering.journal.space import Space, SpaceReader
 from treering.search.relations.contract import MISSING, Items
-from treering.views.code.index.names import CodeNames, DefinitionGraph, FragmentNames
+from treering.views.code.index.names import CodeNames, FragmentNames
 from treering.views.code.rounds.mentions import names_in
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.erase import Eraser
@@ -103,12 +103,12 @@ def test_the_code_relation_lifts_talk_about_the_same_definitions(
 
 
 def test_the_relation_is_the_naive_product() -> None:
-    definitions = DefinitionGraph(("a.py::f", "a.py::g", "b.py::g"), ((0, 1),))
+    keys = ("a.py::f", "a.py::g", "b.py::g")
     names = [["f"], ["g"], ["h"], ["f", "g"]]
     none = np.full(4, MISSING, dtype=np.int64)
     items = Items(none, none, none, none, np.zeros(4), np.zeros((4, 1), dtype=np.float32),
                   np.arange(4))  # fmt: skip
-    operator = CodeNames(lambda _: names, definitions).bind(items)
+    operator = CodeNames(lambda _: names, keys, {(0, 1)}).bind(items)
     said = np.array([[1, 0, 0], [0, 0.5, 0.5], [0, 0, 0], [1, 0.5, 0.5]])
     related = np.array([[1, 0.8, 0], [0.8, 1, 0], [0, 0, 1]])
     naive = said @ related @ said.T

@@ -172,7 +172,6 @@ def test_each_language_yields_definitions_calls_and_imports() -> None:
     for language in OTHERS:
         text, definitions, calls, imports = OTHERS[language]
         parsed = parse(text, language)
-        assert not parsed.has_errors
         assert qualified(parsed) == definitions
         assert called(parsed) == calls
         assert [(i.module, i.name, i.alias) for i in parsed.imports] == imports
@@ -187,7 +186,6 @@ def test_every_language_is_tested_and_found_by_its_suffixes() -> None:
 
 def test_broken_code_yields_what_can_be_had() -> None:
     parsed = parse("def whole():\n    return helper()\n\ndef broken(:\n  !!", "python")
-    assert parsed.has_errors
     assert qualified(parsed)[0] == ("whole", "function")
     assert called(parsed)[0] == "helper"
 

@@ -1,8 +1,11 @@
-"""CodeReading-bearing parts, comparable under renaming and reshaping."""
+"""Parts that bear behaviour, comparable under renaming and reshaping."""
 
 from __future__ import annotations
 
-from treering.views.code.parse.parts import CodeReading, read_definition
+import pytest
+
+from treering.views.code.parse.parts import Parts, read_definition
+from treering.views.code.parse.pieces import CodePiece
 
 SOURCE = '''\
 @cached
@@ -14,52 +17,43 @@ def scale(values, factor=2, *rest):
     values.count = len(scaled)
     return scaled
 '''
+FLAT = "def scale(a):\n    b(a)\n    if a:\n        c(a)\n"
+NESTED = "def scale(a):\n    if a:\n        c(a)\n        b(a)\n"
 
 
-def read(source: str, name: str = "scale", language: str = "python") -> CodeReading:
-    found = read_definition(source, name, language)
-    assert found is not None
-    return found
+def behaviour(source: str) -> Parts:
+    return CodePiece("a.py", "scale", "python", source, is_function=True).behaviour()
 
 
-def texts(source: str, kind: str) -> list[str]:
-    return [part.text for part in read(source).parts if part.kind == kind]
+def test_every_sort_of_part_is_found_with_its_line() -> None:
+    parts = read_definition(SOURCE, "scale", "python") or ()
+    expected = {
+        "guard": ["TypeError if not isinstance ( p0 , list )"],
+        "raise": ["TypeError"],
+        "default": ["2"],
+        "decorator": ["@ cached"],
+        "return": ["return _"],
+        "effect": ["p0 . count"],
+        "call": ["isinstance", "TypeError", "len"],
+        "branch": ["not isinstance ( p0 , list )"],
+    }
+    for kind, texts in expected.items():
+        assert [part.text for part in parts if part.kind == kind] == texts
+    assert [part.first_line for part in parts if part.kind == "guard"] == [5]
 
 
-def test_every_sort_of_part_is_found() -> None:
-    assert texts(SOURCE, "guard") == ["TypeError if not isinstance ( p0 , list )"]
-    assert texts(SOURCE, "raise") == ["TypeError"]
-    assert texts(SOURCE, "default") == ["2"]
-    assert texts(SOURCE, "decorator") == ["@ cached"]
-    assert texts(SOURCE, "return") == ["return _"]
-    assert texts(SOURCE, "effect") == ["p0 . count"]
-    assert texts(SOURCE, "call") == ["isinstance", "TypeError", "len"]
-    assert texts(SOURCE, "branch") == ["not isinstance ( p0 , list )"]
-
-
-def test_lines_are_those_of_the_source() -> None:
-    guard = next(part for part in read(SOURCE).parts if part.kind == "guard")
-    assert (guard.first_line, guard.last_line) == (5, 5)
-
-
-def test_renaming_parameters_and_variables_changes_nothing() -> None:
-    renamed = SOURCE.replace("values", "items").replace("scaled", "out").replace("factor", "by")
-    assert read(renamed).bag() == read(SOURCE).bag()
-
-
-def test_a_renamed_attribute_is_another_effect() -> None:
-    other = SOURCE.replace("values.count", "values.total")
-    assert read(other).bag("effect") != read(SOURCE).bag("effect")
-
-
-def test_order_and_nesting_do_not_matter() -> None:
-    flat = "def scale(a):\n    b(a)\n    if a:\n        c(a)\n"
-    nested = "def scale(a):\n    if a:\n        c(a)\n        b(a)\n"
-    assert read(flat).bag() == read(nested).bag()
-
-
-def test_the_last_definition_of_a_name_counts() -> None:
-    assert read("def scale(a):\n    return 1\n" + SOURCE).bag() == read(SOURCE).bag()
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (SOURCE, SOURCE.replace("values", "items").replace("scaled", "out"), True),
+        (SOURCE, SOURCE.replace("values.count", "values.total"), False),
+        (FLAT, NESTED, True),
+        (SOURCE, "def scale(a):\n    return 1\n" + SOURCE, True),  # the last definition counts
+    ],
+    ids=["renamed", "another effect", "order and nesting", "twice"],
+)
+def test_names_order_and_nesting_do_not_matter(one: str, other: str, same: bool) -> None:
+    assert (behaviour(one) == behaviour(other)) is same
 
 
 def test_a_definition_that_is_not_there_has_no_behaviour() -> None:

@@ -218,13 +218,3 @@ def test_a_folder_that_is_used_again_does_not_make_one_of_two_repositories(
         ["Refuse negative numbers."],
         ["Refuse them here too."],
     ]
-
-
-def test_rounds_of_files_that_were_given_count_for_every_repository(
-    memory: Memory, one: Path
-) -> None:
-    memory.code.record("Refuse.", before={"m.py": PLAIN}, after={"m.py": GUARDED})
-    write(one, m=GUARDED)
-    commit(one, "Work")
-    write(one, m=PLAIN)
-    assert memory.code.check(root=one, depth=0)

@@ -14,7 +14,7 @@ from tests.conftest import Open
 from treering import Memory
 from treering.records import Skipped
 from treering.views.code.index.code_index import CodeIndex, code_terms, index_file
-from treering.views.code.index.indexing import TOO_DEEP, TOO_WIDE
+from treering.views.code.index.repositories import TOO_DEEP, TOO_WIDE
 from treering.views.code.parse.pieces import pieces
 from treering.views.code.parse.source_files import MAX_BYTES
 

@@ -15,7 +15,7 @@ from tests.conftest import Open
 from tests.facts.test_forms import entry
 from treering import Memory
 from treering.agents.replies import put_in_frame
-from treering.chat.answer import PromptPassage, ask_messages
+from treering.chat.answer import ask_messages
 from treering.chat.policy import Evidence, Materials
 from treering.chat.prompt import render
 from treering.llm.contract import Message
@@ -61,7 +61,7 @@ def test_no_text_gets_out_of_the_frame_of_a_prompt() -> None:
         lines = number_lines([f"user: {one_line(text)}"], 10_000)
         asked = CompletionRequest(PROTOCOLS[0], {"messages": [{"role": "user", "content": "Hi?"}]})
         prompts = {
-            "ask": ask_messages("Hi?", [PromptPassage(text, "notes"), PromptPassage(text, text)]),
+            "ask": ask_messages("Hi?", [(text, "notes"), (text, text)]),
             "chat": render("Hi?", Materials(evidences=(Evidence(text),))),
             "tree": user("aggregate", n_children="2", new_content=text, current_content=text),
             "facts": [Message("user", extract.prompt({1: entry(text)}))],

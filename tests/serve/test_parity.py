@@ -63,7 +63,7 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
         *("MemoView.recent", "MemoView.settle"),
         *("TreeView.settings", "TreeView.settle"),
         *("MemoView.lines", "MemoView.pinned", "MemoView.written", "FactView.current"),
-        *("CodeMemory.blocks", "CodeMemory.context_memory", "CodeMemory.rounds"),
+        *("CodeMemory.blocks", "CodeMemory.rounds"),
     }
 
 

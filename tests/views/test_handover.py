@@ -19,7 +19,7 @@ from treering.ingest.drafts import Envelope
 from treering.journal import entries
 from treering.journal.writing import Stored
 from treering.records import Entry
-from treering.views.follow import BATCH_ENTRIES, Handover
+from treering.views.contract import BATCH_ENTRIES, Handover
 
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40

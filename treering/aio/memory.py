@@ -8,7 +8,6 @@ from typing import Any, Self
 from treering.aio.proxy import AsyncProxy, close_if_cancelled
 from treering.memory import Memory
 from treering.views.code.memory import CodeMemory
-from treering.views.code.write.context_memory import ContextMemory
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
 from treering.views.tree.view import TreeView
@@ -52,7 +51,3 @@ class AsyncFacts(AsyncProxy, source=FactView):
 
 class AsyncCode(AsyncProxy, source=CodeMemory):
     """The methods of ``CodeMemory``, each run in a worker thread."""
-
-
-class AsyncContextMemory(AsyncProxy, source=ContextMemory):
-    """The methods of ``ContextMemory``, each run in a worker thread."""

@@ -37,15 +37,14 @@ from treering.views.choices import Choices, ContextName, DetectorName, JudgeName
 from treering.views.code.guard.check import CheckReport
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import ALPHA, CodeHit
-from treering.views.code.index.indexing import CodeReceipt
 from treering.views.code.index.map import Neighbourhood
 from treering.views.code.index.names import About
+from treering.views.code.index.repositories import CodeReceipt
 from treering.views.code.memory import CodeMemory
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.recorded import RecordedBlock
 from treering.views.code.rounds.rounds import Files
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.context_memory import ContextMemory, Judge, Judgement
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.views.facts.view import Change, Fact, FactView
 from treering.views.memos.record import Choice, Memo
@@ -326,9 +325,6 @@ class AsyncCode:
     async def blocks(
         self, query: str, k: int = 5, *, root: str | Path | None = None
     ) -> list[CodeBlock]: ...
-    async def context_memory(
-        self, judge: Judge | None = None, *, root: str | Path | None = None
-    ) -> AsyncContextMemory: ...
     async def record(
         self,
         instruction: str,
@@ -368,12 +364,3 @@ class AsyncCode:
     async def repositories(self) -> list[str]: ...
     async def forget_rounds(self, definition: str) -> Forgotten: ...
     async def forget(self, root: str | Path) -> int: ...
-
-class AsyncContextMemory:
-    def __init__(self, get: Callable[[], ContextMemory]) -> None: ...
-    @property
-    def blocks(self) -> tuple[CodeBlock, ...]: ...
-    @property
-    def keys(self) -> tuple[str, ...]: ...
-    async def begin(self, instruction: str) -> Judgement: ...
-    async def end(self, code: str, language: str | None) -> None: ...

@@ -22,7 +22,8 @@ from treering.journal.space import Space
 from treering.plugins import plugins
 from treering.records import Entry
 from treering.split import FragmentSize
-from treering.views.follow import BATCH_ENTRIES, entries_after, read_sound
+from treering.views.contract import BATCH_ENTRIES
+from treering.views.follow import entries_after, read_sound
 from treering.views.fragments.cut import PartwiseEmbedder, Piece, cut_and_embed
 
 TASK_ENTRIES: Final = 64

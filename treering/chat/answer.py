@@ -55,11 +55,8 @@ class Answer:
         return self.text
 
 
-class PromptPassage(NamedTuple):
-    """A piece of the memory as the model sees it: its text, and where and when it was said."""
-
-    text: str
-    origin: str
+PromptPassage = tuple[str, str]
+"""A piece of the memory as the model sees it: its text, and where and when it was said."""
 
 
 class Citations(NamedTuple):
@@ -75,8 +72,8 @@ class Citations(NamedTuple):
 
 
 _EXAMPLE: Final = (
-    PromptPassage("Lena: Mr. Okafor keeps the keys.", "chat with Lena, 2024-01-02"),
-    PromptPassage("Lena: He gave the keys to the porter today.", "chat with Lena, 2024-01-09"),
+    ("Lena: Mr. Okafor keeps the keys.", "chat with Lena, 2024-01-02"),
+    ("Lena: He gave the keys to the porter today.", "chat with Lena, 2024-01-09"),
 )
 _EXCHANGES: Final = (
     ("Who has the keys now?", "The porter has them now [2]."),
@@ -162,7 +159,13 @@ class Answerer:
         if not passages:
             return Answer(NOT_IN_MEMORY, found=False, context=context)
         if settings.prompt == "own":
-            shown = [PromptPassage(passage.text, _origin(passage)) for passage in passages]
+            shown = [
+                (
+                    passage.text,
+                    f"{passage.source}, {passage.at:%Y-%m-%d}" if passage.at else passage.source,
+                )
+                for passage in passages
+            ]
             messages = ask_messages(context.query, shown)
         else:
             text = printed_prompt(settings.prompt, context.query, context.text)
@@ -183,7 +186,3 @@ class Answerer:
             usage=reply.usage,
             model=reply.model,
         )
-
-
-def _origin(passage: Passage) -> str:
-    return f"{passage.source}, {passage.at:%Y-%m-%d}" if passage.at else passage.source

@@ -11,9 +11,8 @@ from itertools import takewhile
 from typing import Protocol
 
 from treering.chat.answer import Answer
-from treering.chat.policy import JOIN, Policy, Sources, ids
+from treering.chat.policy import JOIN, Policy, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
-from treering.chat.quoted_replies import changed_entries, shown_digests
 from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
 from treering.errors import (
@@ -32,6 +31,7 @@ from treering.llm.account import ModelAccount
 from treering.llm.contract import Reply, Sampling
 from treering.records import Entry
 from treering.search.context import Budget, CountTokens
+from treering.search.marks import Quote
 from treering.text import check_text
 from treering.views.registry import Views
 from treering.views.settings import SpaceSettings, settings_of
@@ -91,8 +91,9 @@ class Conversations:
         limit, count = _budget(budget, settings).limit_and_count(count)
         check_message(message, limit, count)
         self._views.catch_up()
-        history = self._history(source, limit)
-        sources = self._sources(count, settings)
+        with self._space.read() as reader:
+            history = entries.tail(reader, reader.id, source, _lines_within(limit))
+        sources = MemorySources(self._space, self._views, count, settings)
         return build(message, history, policy, sources, limit, count, settings)
 
     def reply(
@@ -140,22 +141,22 @@ class Conversations:
     def digests(self, ids_shown: Collection[str]) -> Mapping[str, bytes]:
         """The digests of entries that a model is shown, and of those quoted as newer than them."""
         with self._space.read() as reader:
-            return shown_digests(reader, ids_shown, self._views.marking.marks)
+            by_seq = entries.by_seq(reader, entries.seqs_of(reader, reader.id, ids_shown))
+            quotes = [Quote.whole(seq, entry) for seq, entry in by_seq.items()]
+            marks = self._views.marking.marks(reader, quotes)
+            newer = (one for mark in marks for one in (mark.superseded_by, mark.stale))
+            named = {statement.entry_id for statement in newer if statement is not None}
+            return entries.digests(reader, reader.id, named.union(ids_shown))
 
     def changed(self, digests: Mapping[str, bytes]) -> list[str]:
         """The ids among those of ``digests`` that are gone since, or hold another text."""
         with self._space.read() as reader:
-            return changed_entries(reader, digests)
+            return _changed_entries(reader, digests)
 
     def note_shown(self, replies: Collection[str], ids_shown: Collection[str]) -> None:
         """Note, by ids, the entries shown to the model for replies that are stored elsewhere."""
         with self._space.write() as writer:
             reply_sources.note(writer, writer.id, replies, ids_shown)
-
-    def _sources(
-        self, count: CountTokens, settings: SpaceSettings, hidden: frozenset[str] = frozenset()
-    ) -> Sources:
-        return MemorySources(self._space, self._views, count, settings, hidden)
 
     def _store_message(
         self,
@@ -180,8 +181,9 @@ class Conversations:
         with self._space.write() as writer:
             space = writer.id
             history = entries.tail(writer, space, source, _lines_within(within))
-            is_present = database.is_present
-            last = _last_of(history, leases.take_unanswered(writer, space, source, is_present))
+            marked = leases.take_unanswered(writer, space, source, database.is_present)
+            # The marked entries at the end: a long message has several.
+            last = list(takewhile(lambda entry: entry.id in marked, reversed(history)))[::-1]
             # An earlier attempt at the same request comes first, then a message without a reply.
             stored = _ids_if_equal(message, _earlier(writer, record)) or _ids_if_equal(
                 message, last
@@ -206,7 +208,7 @@ class Conversations:
         count, settings = round_.count, round_.settings
         history, gone = round_.history, frozenset[str]()
         for _ in range(PROMPT_BUILDS):
-            sources = self._sources(count, settings, round_.entries)
+            sources = MemorySources(self._space, self._views, count, settings, round_.entries)
             prompt = build(round_.message, history, policy, sources, round_.budget, count, settings)
             ids_shown = prompt.entries | round_.entries
             digests = self.digests(ids_shown)
@@ -263,7 +265,7 @@ class Conversations:
             model=reply.model,
         )
         with self._space.write() as writer:
-            if changed := changed_entries(writer, digests):
+            if changed := _changed_entries(writer, digests):
                 raise ReplyDiscarded(
                     f"the reply of {reply.model} was not kept: {len(changed)} of the "
                     f"{len(digests)} entries that it was shown were forgotten or changed while it "
@@ -285,11 +287,6 @@ class Conversations:
         if policy.writes_memos:
             self._views.write_memos(source)
         self._views.grow_tree()
-
-    def _history(self, source: str, budget: int) -> list[Entry]:
-        """The end of a conversation, at least as much of it as fits."""
-        with self._space.read() as reader:
-            return entries.tail(reader, reader.id, source, _lines_within(budget))
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,9 +314,10 @@ class _Round:
         return {"max_tokens": REPLY_TOKENS, "temperature": temperature, "stop": STOP}
 
 
-def _last_of(history: Sequence[Entry], marked: frozenset[str]) -> list[Entry]:
-    """The marked entries at the end of a conversation: a long message has several."""
-    return list(takewhile(lambda entry: entry.id in marked, reversed(history)))[::-1]
+def _changed_entries(reader: SpaceReader, shown: Mapping[str, bytes]) -> list[str]:
+    """The ids among those of ``shown`` that are gone since, or hold another text."""
+    now = entries.digests(reader, reader.id, shown.keys())
+    return [entry for entry, digest in shown.items() if now.get(entry) != digest]
 
 
 def _earlier(reader: SpaceReader, record: RoundRecord | None) -> list[Entry]:

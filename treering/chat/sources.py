@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
@@ -15,7 +15,7 @@ from treering.search.context import Candidate, CountTokens, mark_of_summary, sho
 from treering.search.marks import Mark, Marker, Quote
 from treering.search.searcher import by_words_if_down
 from treering.views.memos.choose import related_memos
-from treering.views.memos.record import Memo, MemoEvidence
+from treering.views.memos.record import MemoEvidence
 from treering.views.registry import Views
 from treering.views.settings import SpaceSettings
 from treering.views.tree.view import TreeView
@@ -36,7 +36,7 @@ class MemorySources:
         views: Views,
         count: CountTokens,
         settings: SpaceSettings,
-        hidden: frozenset[str],
+        hidden: frozenset[str] = frozenset(),
     ) -> None:
         self._space = space
         self._views = views
@@ -47,7 +47,11 @@ class MemorySources:
 
     def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
         """See ``Sources``."""
-        settings = self._settings
+        return self._context(query, budget, without, self._settings)
+
+    def _context(
+        self, query: str, budget: int, without: frozenset[str], settings: SpaceSettings
+    ) -> Context:
         plan = self._views.planner.plan(None, None, tree=settings.level != "texts")
         condition = Filter(omit=without | self._hidden)
         cites = settings.prompt == "own"
@@ -71,20 +75,11 @@ class MemorySources:
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
         """See ``Sources``."""
-        tree = self._views.tree
-        plan = self._views.planner.plan(None, None, tree=True)
-        settings = self._settings
+        settings, tree = self._settings, self._views.tree
         if settings.level == "texts":
             settings = replace(settings, level="all")
-        cites = settings.prompt == "own"
-        asked = (plan, settings, budget, self._count)
-        context = by_words_if_down(
-            lambda mode: self._views.context(
-                query, Filter(omit=self._hidden), mode, *asked, cites=cites
-            ),
-            settings.mode,
-        )
-        if not cites:
+        context = self._context(query, budget, frozenset(), settings)
+        if settings.prompt != "own":
             return [self._plain(passage, tree) for passage in context.passages]
         hits = [hit for passage in context.passages for hit in passage.hits]
         return [self._evidence(hit, tree) for hit in hits]
@@ -94,7 +89,15 @@ class MemorySources:
         view = self._views.memos
         hits = by_words_if_down(lambda mode: view.search(query, k=MEMOS, mode=mode))
         memos = dict.fromkeys((*view.pinned(), *related_memos(hits)))
-        return [self._memo_summary(memo) for memo in memos if memo.stated]
+        return [
+            Evidence(
+                f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}"
+                f"{self._warning(memo.entry_ids)}",
+                brief=memo.entry_ids,
+            )
+            for memo in memos
+            if memo.stated
+        ]
 
     def choose_memos(self, query: str) -> Sequence[MemoEvidence]:
         """See ``Sources``."""
@@ -120,12 +123,6 @@ class MemorySources:
             return Evidence(passage.text, entries_of(passage))
         below = _below(tree, node)
         return Evidence(f"{passage.text}{self._warning(below)}", brief=below)
-
-    def _memo_summary(self, memo: Memo) -> Evidence:
-        """A memo's topic and summary, with a warning if an entry it stands for is superseded."""
-        doubt = self._warning(memo.entry_ids)
-        text = f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}{doubt}"
-        return Evidence(text, brief=memo.entry_ids)
 
     def _warning(self, below: Sequence[str]) -> str:
         """A warning if entries of a summary do not hold any more."""
@@ -212,15 +209,11 @@ def _newer_first(ranked: Sequence[Exchange]) -> list[Exchange]:
     home = {entry: exchange for exchange in ranked for entry in exchange.entries}
     ordered: dict[tuple[str, int], Exchange] = {}
     for exchange in ranked:
-        for newer in _newer_entries(exchange):
-            if newer in home:
-                first = home[newer]
+        for hit in exchange.hits:
+            if hit.superseded_by and hit.superseded_by.entry_id in home:
+                first = home[hit.superseded_by.entry_id]
                 ordered.setdefault(
                     first.key, replace(first, score=max(first.score, exchange.score))
                 )
         ordered.setdefault(exchange.key, exchange)
     return list(ordered.values())
-
-
-def _newer_entries(exchange: Exchange) -> Iterator[str]:
-    return (hit.superseded_by.entry_id for hit in exchange.hits if hit.superseded_by)

@@ -74,7 +74,6 @@ def _round(sent: dict[str, Any]) -> dict[str, Any]:
 @calls.without(
     {
         "blocks": "search() finds the definitions",
-        "context_memory": "it calls back for every turn; use it with the file",
         "rounds": "log() returns the rounds of a definition",
     }
 )

@@ -32,9 +32,9 @@ from treering.journal.writing import Draft, Stored
 from treering.records import Receipt, Skipped
 from treering.text import check_text
 from treering.views import settings as space_settings
+from treering.views.contract import Handover
 from treering.views.erase import Eraser
 from treering.views.facts import store as facts
-from treering.views.follow import Handover
 from treering.views.memos import changes
 
 log = logging.getLogger("treering")

@@ -21,7 +21,7 @@ from treering.serve import problems
 from treering.views.code.guard.report import Reversal, SourceLine
 from treering.views.code.index.map import Neighbour, Neighbourhood
 from treering.views.code.index.names import About
-from treering.views.code.parse.statements import CodeDelta
+from treering.views.code.rounds.session import CodeDelta
 from treering.views.code.write.context_memory import Judgement
 from treering.views.facts.view import Change as FactChange
 from treering.views.memos.record import Choice, Claim, MemoEvidence, Span

@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from treering import forks
 from treering.embed.contract import Embedder
 from treering.errors import TreeringError, ViewError
 from treering.journal import damage
 from treering.journal.erasure import Trace
 from treering.journal.space import Space, SpaceReader, SpaceWriter
-from treering.journal.writing import Draft
+from treering.journal.writing import Draft, Stored
 from treering.llm.contract import LLM
 from treering.records import Entry, Progress
 from treering.search.marks import Mark, Marker, Quote
 from treering.search.relations.contract import Plan, Relation
 from treering.search.searcher import Searcher
+from treering.text import utf8_size
 
 log = logging.getLogger("treering")
 
@@ -236,23 +239,23 @@ def attribute_errors(view: View, entry: Entry | None = None) -> Iterator[None]:
 Derive = Callable[[Mapping[int, Entry]], Mapping[int, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """The rows to store for entries, and the errors of those that the view could not read."""
-
-    rows: Mapping[int, Any]
-    refused: Mapping[int, ViewError] = field(default_factory=dict)
+Derived = tuple[Mapping[int, Any], Mapping[int, ViewError]]
+"""The rows to store for entries, and the errors of those that the view could not read."""
 
 
-def derive_rows(view: View, derive: Derive, entries: Mapping[int, Entry]) -> Derivation:
+def derive_rows(
+    view: View, derive: Derive, entries: Mapping[int, Entry], *, logs: bool = True
+) -> Derived:
     """The rows that a method of a view derives from entries, together or else one by one.
+
+    ``logs`` says whether entries that the view cannot read are logged.
 
     Raises TreeringError for what is no matter of a single entry, such as a model that is not there;
     ViewError if a view of another package fails.
     """
     with attribute_errors(view):
         try:
-            return Derivation(derive(entries))
+            return derive(entries), {}
         except TreeringError:
             raise
         except Exception:
@@ -267,10 +270,53 @@ def derive_rows(view: View, derive: Derive, entries: Mapping[int, Entry]) -> Der
                 rows |= derive({seq: entry})
         except ViewError as error:
             refused[seq] = error
-    return Derivation(rows, refused)
+            if logs:
+                log.warning("%s; the entry stays queued, and settle() tries it again", error)
+    return rows, refused
 
 
-def log_refused(derived: Derivation) -> None:
-    """Log which entries a view could not read, and why."""
-    for error in derived.refused.values():
-        log.warning("%s; the entry stays queued, and settle() tries it again", error)
+BATCH_ENTRIES = 256
+"""Entries read, derived and committed together."""
+
+BATCH_BYTES = 1 << 17
+"""Bytes of texts in a batch, unless one is longer: about ten seconds of the bundled model, the most
+that an interruption loses."""
+
+
+class Handover:
+    """The entries of an ``add``, kept until the views of the same process have read them.
+
+    To read them from the database and compare digests takes as long as storing them. More than a
+    batch is read from there all the same.
+    """
+
+    def __init__(self) -> None:
+        self._begin()
+        forks.renew_in_child(self, Handover._begin)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()  # protects what follows: threads of one process may add
+        self._stored: dict[int, Stored] = {}
+        self._bytes = 0
+
+    def put(self, stored: Mapping[int, Stored]) -> None:
+        """Hand entries over, by sequence number, once they are durable."""
+        size = sum(utf8_size(each.entry.text) for each in stored.values())
+        with self._lock:
+            self._stored.update(stored)
+            self._bytes += size
+            if len(self._stored) > BATCH_ENTRIES or self._bytes > BATCH_BYTES:
+                self._drop()
+
+    def all(self) -> dict[int, Stored]:
+        """Return all entries, in the order in which they were stored."""
+        with self._lock:
+            return dict(sorted(self._stored.items()))
+
+    def clear(self) -> None:
+        """Drop all entries: the texts of erased ones must not stay in main memory."""
+        with self._lock:
+            self._drop()
+
+    def _drop(self) -> None:
+        self._stored, self._bytes = {}, 0

@@ -16,7 +16,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from treering import forks
 from treering.errors import (
     EmbeddingError,
     JournalCorrupt,
@@ -29,17 +28,17 @@ from treering.errors import (
 from treering.journal import entries, work
 from treering.journal.contract import Reader
 from treering.journal.space import Space, SpaceReader, SpaceWriter
-from treering.journal.writing import Stored
 from treering.records import Entry, Progress
-from treering.text import utf8_size
 from treering.views.contract import (
-    Derivation,
+    BATCH_BYTES,
+    BATCH_ENTRIES,
+    Derived,
+    Handover,
     View,
     ViewState,
     attribute_errors,
     derive_rows,
     is_foreign,
-    log_refused,
     save_states,
     view_states,
 )
@@ -50,57 +49,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("treering")
 
-BATCH_ENTRIES = 256
-"""Entries read, derived and committed together."""
-
-BATCH_BYTES = 1 << 17
-"""Bytes of texts in a batch, unless one is longer: about ten seconds of the bundled model, the most
-that an interruption loses."""
-
 SETTLE_PATIENCE_S = 60.0
 """``settle`` waits so long for another process that does some of the work."""
 
 _READING = "read"
 """The task of letting the views read; taken for a batch, so that several processes take turns."""
-
-
-class Handover:
-    """The entries of an ``add``, kept until the views of the same process have read them.
-
-    To read them from the database and compare digests takes as long as storing them. More than a
-    batch is read from there all the same.
-    """
-
-    def __init__(self) -> None:
-        self._begin()
-        forks.renew_in_child(self, Handover._begin)
-
-    def _begin(self) -> None:
-        self._lock = threading.Lock()  # protects what follows: threads of one process may add
-        self._stored: dict[int, Stored] = {}
-        self._bytes = 0
-
-    def put(self, stored: Mapping[int, Stored]) -> None:
-        """Hand entries over, by sequence number, once they are durable."""
-        size = sum(utf8_size(each.entry.text) for each in stored.values())
-        with self._lock:
-            self._stored.update(stored)
-            self._bytes += size
-            if len(self._stored) > BATCH_ENTRIES or self._bytes > BATCH_BYTES:
-                self._drop()
-
-    def all(self) -> dict[int, Stored]:
-        """Return all entries, in the order in which they were stored."""
-        with self._lock:
-            return dict(sorted(self._stored.items()))
-
-    def clear(self) -> None:
-        """Drop all entries: the texts of erased ones must not stay in main memory."""
-        with self._lock:
-            self._drop()
-
-    def _drop(self) -> None:
-        self._stored, self._bytes = {}, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +160,10 @@ class Follower:
     ) -> None:
         """Read batch after batch, as ``follow`` says."""
         done = 0
-        total = self._behind() if progress else 0
+        total = 0
+        if progress:
+            with self._space.read() as reader:
+                total = max(self.unread(reader).values(), default=0)
         until = time.monotonic() + patience_s
         while not leave():
             with self._space.task(_READING) as is_ours:
@@ -282,10 +238,6 @@ class Follower:
         views = [view for view in self._views if view.name in derived]
         return self._store(views, batch, derived, run)
 
-    def _behind(self) -> int:
-        with self._space.read() as reader:
-            return max(self.unread(reader).values(), default=0)
-
     def _next(self, run: _Run) -> _Batch | None:
         """The next entries to read. Views that have failed are not considered."""
         views = [view for view in self._views if view.reads and view.name not in run.failures]
@@ -347,17 +299,16 @@ class Follower:
         }
         return {**stored_states, **new}
 
-    def _derive(self, batch: _Batch, run: _Run) -> dict[str, Derivation]:
+    def _derive(self, batch: _Batch, run: _Run) -> dict[str, Derived]:
         """The rows that every view derives from its part of a batch, by the view's name."""
-        derived: dict[str, Derivation] = {}
+        derived: dict[str, Derived] = {}
         for view in self._views:
             if view.name in run.failures:
                 continue
             try:
-                derived[view.name] = derive_rows(view, view.derive, batch.entries_for(view))
-                run.refused[view.name].update(derived[view.name].refused)
-                if not run.retry:  # a retry raises the error
-                    log_refused(derived[view.name])
+                unread = batch.entries_for(view)
+                derived[view.name] = derive_rows(view, view.derive, unread, logs=not run.retry)
+                run.refused[view.name].update(derived[view.name][1])
             except JournalError:
                 raise
             except TreeringError as error:
@@ -368,7 +319,7 @@ class Follower:
         self,
         views: Sequence[View],
         batch: _Batch,
-        derived: Mapping[str, Derivation],
+        derived: Mapping[str, Derived],
         run: _Run,
     ) -> bool | None:
         """Store for all views in one transaction; if a view fails, in one transaction per view.
@@ -405,10 +356,11 @@ class Follower:
             # A view of treering's that fails has read nothing, and is not new the next time.
             own = {v.name: states[v.name] for v in self._views if not is_foreign(v)}
             save_states(writer, {**own, **stored_states, **done})
-            is_refused = any(derivation.refused for derivation in derived.values())
+            is_refused = any(refused for _, refused in derived.values())
             if reread_kind or is_refused or len(unread) != len(batch.entries):
                 return None
-            return self._has_embedded_all(writer)
+            models = [model.work for model in writer.state.models]
+            return writer.model is not None and not work.is_queued(writer, writer.id, models)
 
         try:
             is_done = self._space.change(store, derived=True)
@@ -433,18 +385,13 @@ class Follower:
         read = min(states[view.name].read for view in self._views)
         return entries_after(reader, read, len(batch.entries) + 1)
 
-    def _has_embedded_all(self, reader: SpaceReader) -> bool:
-        """Whether nothing is queued to be embedded."""
-        kinds = [model.work for model in reader.state.models]
-        return reader.model is not None and not work.is_queued(reader, reader.id, kinds)
-
 
 def _store_of(
     writer: SpaceWriter,
     view: View,
     state: ViewState,
     batch: _Batch,
-    derived: Derivation,
+    derived: Derived,
     as_read: Set[int],
     is_queued: bool,
 ) -> ViewState:
@@ -460,14 +407,14 @@ def _store_of(
     read_now = (queued & as_read) | fresh if is_queued and view.reads else ()
     again = work.claim(writer, writer.id, view.reread_kind, read_now)
     ours = fresh | (again & queued)
-    view.store(writer, {seq: rows for seq, rows in derived.rows.items() if seq in ours})
+    rows, refused = derived
+    view.store(writer, {seq: row for seq, row in rows.items() if seq in ours})
     gone = queued - batch.entries.keys() - batch.damaged.keys()
     work.claim(writer, writer.id, view.reread_kind, gone)
     damaged = {s: e for s, e in batch.damaged.items() if s > state.read or s in queued}
     queue_unread(writer, view, damaged)
-    queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in ours})
-    read = max(state.read, batch.last)
-    return replace(state, read=read)
+    queue_unread(writer, view, {s: e for s, e in refused.items() if s in ours})
+    return replace(state, read=max(state.read, batch.last))
 
 
 def queue_unread(writer: SpaceWriter, view: View, errors: Mapping[int, TreeringError]) -> None:

@@ -42,12 +42,12 @@ from treering.search.relations.registry import (
 from treering.search.searcher import Searcher
 from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
-from treering.views.code.derive import CodeChanges
-from treering.views.contract import Resources, View, attribute_errors
+from treering.views.code.rounds.changes import CodeChanges
+from treering.views.contract import Handover, Resources, View, attribute_errors
 from treering.views.erase import Eraser
 from treering.views.facts.extract import FactExtractor
 from treering.views.facts.view import Facts, FactView
-from treering.views.follow import Follower, Handover
+from treering.views.follow import Follower
 from treering.views.foreign import check_names, views_of_other_packages
 from treering.views.fragments import store
 from treering.views.fragments.build import Fragments
@@ -100,7 +100,10 @@ class Views:
         self.eraser = Eraser(space, self._views)
         self.marking = Marking(self._views)
         self.planner = Planner(space, self._views)
-        current = self._current_embedder
+
+        def current() -> Embedder:
+            return self.embedder
+
         self._corpus = _corpus(space, exact)
         self.searcher = Searcher(
             space, self._corpus, current, self.marking.marks, self.marking.newer
@@ -126,7 +129,7 @@ class Views:
             summaries,
             MemoRows(self.memos, resources.has_llm),
             Facts(FactExtractor(space, account.llm), resources.has_llm),
-            CodeChanges(lambda: self.code),
+            CodeChanges(lambda: self.code._relation()),
             *views_of_other_packages(resources),
         ]
         check_names(self._views)
@@ -141,7 +144,6 @@ class Views:
         that takes as long as all that an add and a search need."""
         with forks.importing():
             from treering.views.code.memory import CodeMemory
-            from treering.views.code.write.coder import BilledModel
         with self._opening_code:
             if self._code is None:
                 self._code = CodeMemory(
@@ -150,7 +152,7 @@ class Views:
                     self.build,
                     self.eraser,
                     self._beside_code,
-                    BilledModel(self._account.llm, self._account.pay),
+                    self._account,
                     self._code_roots,
                 )
             return self._code
@@ -199,16 +201,15 @@ class Views:
                 return self._follower.follow(
                     progress,
                     patience_s=patience_s,
-                    leave=lambda: time.monotonic() > until and self._is_left_to_others(),
+                    leave=lambda: (
+                        time.monotonic() > until
+                        and self._fragments.deriver is None
+                        and staged.is_under_way(self._space.database, self._space.name)
+                    ),
                 )
         finally:
             self._follower.turn.release()
         return False
-
-    def _is_left_to_others(self) -> bool:
-        """Whether another process takes in much, and indexes it in the end."""
-        is_mine = self._fragments.deriver is not None
-        return not is_mine and staged.is_under_way(self._space.database, self._space.name)
 
     @contextmanager
     def deriving_with(self, deriver: Deriver) -> Iterator[None]:
@@ -285,15 +286,14 @@ class Views:
         unread = self._follower.unread(reader, untried=True, also=embed)
         return sum(unread.get(kind, 0) for kind in (Fragments.name, *embed))
 
-    def _is_quick(self, fresh: int) -> bool:
-        """Whether a search may wait until so many entries and fragments are indexed."""
-        if fresh > CATCH_UP_ENTRIES:
-            return False
-        with self._space.read() as reader:
-            return self._follower.unread_bytes(reader, Fragments.name) <= CATCH_UP_BYTES
-
     def _index(self, fresh: int) -> None:
-        if fresh and self._is_quick(fresh):
+        """Index so many entries and fragments, unless a search should not wait for it."""
+        is_quick = 0 < fresh <= CATCH_UP_ENTRIES
+        if is_quick:
+            with self._space.read() as reader:
+                unread = self._follower.unread_bytes(reader, Fragments.name)
+            is_quick = unread <= CATCH_UP_BYTES
+        if is_quick:
             self.build(wait=False)  # another thread that builds now has later entries
         elif fresh:
             log.warning(
@@ -435,9 +435,6 @@ class Views:
         if chosen.chat_unit == "rounds":
             rows, row_of = self.searcher.rounds.group(reader, fragments)
         return Scoring(rows, fragments, row_of, chosen.mode, progress)
-
-    def _current_embedder(self) -> Embedder:
-        return self.embedder
 
     def _behind(self, reader: SpaceReader) -> dict[str, int]:
         """Unread entries by view. A view is left out if it is as far as fragments."""

@@ -23,16 +23,15 @@ from treering.journal.space import Space, SpaceReader
 from treering.records import Progress
 from treering.search.snapshot import FragmentSource
 from treering.views.contract import (
+    BATCH_ENTRIES,
     View,
     ViewState,
     attribute_errors,
     derive_rows,
-    log_refused,
     save_states,
     view_states,
 )
 from treering.views.follow import (
-    BATCH_ENTRIES,
     SETTLE_PATIENCE_S,
     Follower,
     collect_errors,
@@ -60,23 +59,15 @@ class Settler:
     def warn_of_outdated(self) -> None:
         """Log a warning for views that are to be rebuilt, or whose rebuild is under way."""
         with self._space.read() as reader:
-            states = view_states(reader)
             try:
                 due = [view.name for view in outdated_views(self._views, reader)]
             except JournalCorrupt:
                 return  # damaged settings raise where they are used
-        begun = [name for name in due if states[name].target is not None]
-        if begun:
-            log.warning(
-                "the rebuild of %s in space %r has not ended; settle() goes on with it",
-                ", ".join(begun),
-                self._space.name,
-            )
-        if other := ", ".join(name for name in due if name not in begun):
+        if due:
             log.warning(
                 "%s of space %r: other settings hold now than when it was derived, or another "
                 "version of treering did it; settle() or `treering rebuild` derives it again",
-                other,
+                ", ".join(due),
                 self._space.name,
             )
 
@@ -127,10 +118,6 @@ class Settler:
         if failures:
             raise failures[0]
 
-    def _is_outdated(self, view: View) -> bool:
-        with self._space.read() as reader:
-            return view in outdated_views(self._views, reader)
-
     def _rebuild_if_able(self, view: View, progress: Progress | None, *, due: bool = False) -> None:
         """Rebuild a view, unless it needs a language model that is missing."""
         try:
@@ -144,8 +131,11 @@ class Settler:
         Without it, JournalBusy is raised if another process does so for long.
         """
         with self._space.task(f"rebuild:{view.name}", SETTLE_PATIENCE_S) as is_ours:
-            if due and not (is_ours and self._is_outdated(view)):
-                return
+            if due:
+                with self._space.read() as reader:
+                    due = is_ours and view in outdated_views(self._views, reader)
+                if not due:
+                    return
             if not is_ours:
                 raise JournalBusy(f"another process rebuilds {view.name!r}; try again later")
             with attribute_errors(view):
@@ -209,16 +199,15 @@ def _renew_batch(space: Space, view: View) -> int | None:
         batch, damaged = read_sound(reader, due)
     if not due:
         return None
-    derived = derive_rows(view, view.rederive, batch)
-    log_refused(derived)
+    derived, refused = derive_rows(view, view.rederive, batch)
     with space.write() as writer:
         current, _ = read_sound(writer, list(batch))
         as_read = [seq for seq in batch if current.get(seq) == batch[seq]]
         # Entries that were queued for their new text are read here, and not a second time.
         work.claim(writer, writer.id, view.reread_kind, as_read)
         queue_unread(writer, view, damaged)
-        queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in as_read})
-        rows = {s: derived.rows[s] for s in as_read if s in derived.rows}
+        queue_unread(writer, view, {s: e for s, e in refused.items() if s in as_read})
+        rows = {s: derived[s] for s in as_read if s in derived}
         view.renew(writer, rows, as_read)
         states, last = view_states(writer), max(due)
         save_states(writer, {**states, view.name: replace(states[view.name], rebuilt=last)})

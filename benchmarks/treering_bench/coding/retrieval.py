@@ -16,9 +16,9 @@ from treering.llm.tokens import estimate_tokens
 from treering.records import MODES, Mode, Why
 from treering.views.choices import Unit
 from treering.views.code.index.blocks import CodeBlock, best_blocks
-from treering.views.code.index.code_index import ALPHA, CodeHit, CodePlace
+from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.index.map import repository_map
-from treering.views.code.write.context_memory import ContextMemory, NameJudge
+from treering.views.code.write.context_memory import ContextMemory, name_judge
 from treering_bench.coding.sources import Hole, Projects
 from treering_bench.coding.task import CodeTask, OmittedTask
 from treering_bench.embedding import VectorCache
@@ -120,7 +120,7 @@ def _searching(mode: Mode, unit: Unit) -> Iterator[CodeWay]:
 def _search(
     mode: Mode, unit: Unit, alpha: float, near: bool, hole: Hole, task: CodeTask
 ) -> Measured:
-    place = CodePlace(task.path, task.line) if near else None
+    place = f"{task.path}:{task.line}" if near else None
     vector = None if mode == "lexical" else hole.vector(task.query)
     hits = hole.index(unit).search(
         task.query, k=max(RANKS), mode=mode, vector=vector, alpha=alpha, near=place
@@ -147,7 +147,7 @@ def held_by_round(hole: Hole, task: CodeTask, *, selects: bool) -> Measured:
     index = hole.index("blocks")
     names = {definition.name for _, definition in index.definitions()}
     context = ContextMemory(
-        lambda query: best_blocks(index, query, DOCUMENTS), NameJudge(names.__contains__)
+        lambda query: best_blocks(index, query, DOCUMENTS), name_judge(names.__contains__)
     )
     figures: dict[str, dict[int, float]] = {"context recall": {}, "context precision": {}}
     for number, instruction in enumerate(task.instructions, 1):

@@ -209,17 +209,17 @@ Write = Callable[[str], WrittenRound]
 def full_conversation(memory: Memory, llm: LLM, dialogue: CodingDialogue) -> Write:
     """The model sees all instructions and replies so far."""
     blocks = memory.code.blocks(dialogue.instructions[0])
-    context = repository_context(blocks, llm.count_tokens, CONTEXT_TOKENS)
+    context, whole = repository_context(blocks, llm.count_tokens, CONTEXT_TOKENS)
     name = dialogue.qualified.rpartition(".")[2]
     messages: list[Message] = []
 
     def write(instruction: str) -> WrittenRound:
-        shown = f"Repo Context\n{context.text}\n\n" if not messages else ""
+        shown = f"Repo Context\n{context}\n\n" if not messages else ""
         asked = f"{shown}{instruction}\nOutput the whole function {name}, and nothing else."
         messages.append(Message("user", asked))
         reply = llm.complete(messages, max_tokens=MAX_TOKENS, temperature=0.0)
         messages.append(Message("assistant", reply.text))
-        return WrittenRound(code_of(reply.text), reply.usage.prompt_tokens, context.whole)
+        return WrittenRound(code_of(reply.text), reply.usage.prompt_tokens, whole)
 
     return write
 

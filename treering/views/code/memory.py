@@ -10,31 +10,33 @@ from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.journal.space import Space
+from treering.llm.account import ModelAccount
 from treering.llm.tokens import estimate_tokens
 from treering.records import Forgotten, Hit, Mode, Progress
 from treering.views.choices import ContextName, DetectorName, JudgeName, Unit
 from treering.views.code.guard.check import CheckReport, check
 from treering.views.code.index import store
 from treering.views.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
-from treering.views.code.index.code_index import ALPHA, CodeHit, CodePlace
-from treering.views.code.index.indexing import CodeReceipt
+from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.index.map import Neighbourhood, neighbourhood, repository_map
 from treering.views.code.index.names import About, CodeNames, FragmentNames
-from treering.views.code.index.repositories import Repositories
+from treering.views.code.index.repositories import CodeReceipt, Repositories
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import Git
 from treering.views.code.rounds.history import DEPTH, Checkout
 from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
 from treering.views.code.rounds.rounds import Build, Files, Rounds, story_of
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.coder import BilledModel, Coder
-from treering.views.code.write.context_memory import ContextMemory, Judge, name_judge, open_context
-from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
+from treering.views.code.write.generate import CONTEXT_BUDGET, Coder, GeneratedCode
 from treering.views.erase import Eraser
 from treering.views.settings import settings_of
 
 Recall = Callable[[str, int], Sequence[Hit]]
 """The best fragments of the space for a question."""
+
+_TALK_LOOKED_AT = 3
+"""Hits looked at for each piece of talk wanted: some are recorded rounds, which are listed
+separately."""
 
 
 class CodeMemory:
@@ -47,7 +49,7 @@ class CodeMemory:
         build: Build,
         eraser: Eraser,
         recall: Recall,
-        model: BilledModel,
+        account: ModelAccount,
         code_roots: Sequence[Path] | None = None,
     ) -> None:
         self._space = space
@@ -56,7 +58,7 @@ class CodeMemory:
         self._rounds = Rounds(space, build, eraser)
         self._names = FragmentNames(space, self._rounds, self._repositories.indexes)
         self._recall = recall
-        self._coder = Coder(self._rounds, model, self._similarity)
+        self._coder = Coder(self._rounds, account, self._similarity)
 
     def index(
         self,
@@ -109,10 +111,14 @@ class CodeMemory:
         mode = mode or ("hybrid" if repository.model else "lexical")
         vector = None
         if mode != "lexical":
-            self._check_model(repository)
+            name = self._repositories.embedder.name
+            if repository.model != name:
+                raise InputError(
+                    f"{repository.root} is embedded with {repository.model or 'no model'}, not "
+                    f"{name}; index it with embed=True, or search with mode='lexical'"
+                )
             vector = checked(self._repositories.embedder, [query], query=True)[0]
-        place = None if near is None else CodePlace.parse(near)
-        if mode == "lexical" and place is None and not index.says_any(query):
+        if mode == "lexical" and near is None and not index.says_any(query):
             return []  # without this, unrelated fragments would be returned
         return index.search(
             query,
@@ -120,7 +126,7 @@ class CodeMemory:
             mode=mode,
             vector=vector,
             alpha=alpha,
-            near=place,
+            near=near,
             paths=paths,
             aside=settings_of(self._space).aside,
         )
@@ -149,16 +155,6 @@ class CodeMemory:
         index = self._repositories.open_index(root)[1]
         settings = settings_of(self._space)
         return best_blocks(index, query, k, settings.block_alpha, aside=settings.aside)
-
-    def context_memory(
-        self, judge: Judge | None = None, *, root: str | Path | None = None
-    ) -> ContextMemory:
-        """A context memory for one conversation (CodeMEM 3.3).
-
-        The default judge needs no model: it asks whether the keys cover the instruction's names.
-        """
-        index = self._repositories.open_index(root)[1]
-        return open_context(index, settings_of(self._space), judge or name_judge(index))
 
     def record(
         self,
@@ -296,7 +292,7 @@ class CodeMemory:
         """
         for root in self.repositories():
             self._repositories.refresh(root)
-        named = self._relation().definitions.meant(question)
+        named = self._relation().meant(question)
         hits = self._recall(question, _TALK_LOOKED_AT * k)
         talk = [hit for hit in hits if not hit.source.startswith(SOURCE)]
         return About(
@@ -347,16 +343,3 @@ class CodeMemory:
     def _use(self, embedder: Embedder) -> None:
         """Embed with another model from now on."""
         self._repositories.use(embedder)
-
-    def _check_model(self, repository: store.Repository) -> None:
-        name = self._repositories.embedder.name
-        if repository.model != name:
-            raise InputError(
-                f"{repository.root} is embedded with {repository.model or 'no model'}, not "
-                f"{name}; index it with embed=True, or search with mode='lexical'"
-            )
-
-
-_TALK_LOOKED_AT = 3
-"""Hits looked at for each piece of talk wanted: some are recorded rounds, which are listed
-separately."""

@@ -227,13 +227,14 @@ def replacements(
             )
             for older, newer in found
         ),
-        *(_by_person(older, entry_of[newer]) for older, newer in said),
+        *(
+            Replacement(
+                *(None, older, "", Newer(entry.id, _short(entry.text.strip()), entry.at)),
+                *(entries.micros(entry.at or entry.added), PERSON),
+            )
+            for older, entry in ((older, entry_of[newer]) for older, newer in said)
+        ),
     ]
-
-
-def _by_person(older: int, entry: Entry) -> Replacement:
-    newer = Newer(entry.id, _short(entry.text.strip()), entry.at)
-    return Replacement(None, older, "", newer, entries.micros(entry.at or entry.added), PERSON)
 
 
 def newer_of(older: DatedStatement, newer: DatedStatement, entry_of: Mapping[int, Entry]) -> Newer:

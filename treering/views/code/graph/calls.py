@@ -46,14 +46,16 @@ def _dependents(
     }
     for path, parsed in new.items():
         into = any(target.path in moved for targets in calls.get(path, ()) for target in targets)
-        if into or not names.isdisjoint(_used_names(parsed)):
+        used = {call.name for call in parsed.calls} | {item.name for item in parsed.imports}
+        if into or not names.isdisjoint(used):
             yield path
 
 
 def _interface(parsed: ParsedFile | None) -> object:
     if parsed is None:
         return None
-    return [(d.qualified, d.kind, d.bases) for d in parsed.definitions], _passed_on(parsed)
+    passed_on = [(item.module, item.name, item.alias) for item in parsed.imports]
+    return [(d.qualified, d.kind, d.bases) for d in parsed.definitions], passed_on
 
 
 def _bases(parsed: ParsedFile | None) -> set[object]:
@@ -62,18 +64,9 @@ def _bases(parsed: ParsedFile | None) -> set[object]:
     return {(d.qualified, d.bases) for d in parsed.definitions if d.bases}
 
 
-def _passed_on(parsed: ParsedFile) -> list[tuple[str, str, str]]:
-    return [(item.module, item.name, item.alias) for item in parsed.imports]
-
-
 def _offered_names(parsed: ParsedFile | None) -> set[str]:
     """The names that a file offers to others."""
     if parsed is None:
         return set()
     imported = {item.alias or item.name for item in parsed.imports}
     return {definition.name for definition in parsed.definitions} | imported
-
-
-def _used_names(parsed: ParsedFile) -> set[str]:
-    """The names that a file uses of others."""
-    return {call.name for call in parsed.calls} | {item.name for item in parsed.imports}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -119,13 +119,9 @@ class Resolver:
         """The definitions called ``name`` directly inside definition ``scope`` of a file."""
         return self._inside.get((path, name, scope), ())
 
-    def in_file(self, path: str, name: str) -> list[CallTarget]:
-        """The definitions called ``name`` at the top level of a file."""
-        return [*self.inside(path, name, NONE)]
-
     def exports(self, path: str, name: str, hops: int = MAX_HOPS) -> list[CallTarget]:
         """The definitions that a file exports as ``name``: its own, or imported ones."""
-        targets = self.in_file(path, name)
+        targets = [*self.inside(path, name, NONE)]
         if targets or not hops:
             return targets
         for item in self._files[path].imports:
@@ -144,7 +140,13 @@ class Resolver:
             if members:
                 return members
             seen.update(level)
-            level = [base for cls in level for base in self._bases(cls) if base not in seen]
+            level = [
+                base
+                for cls in level
+                for name_of_base in self.definition(cls).bases
+                for base in self._names_of(cls.path).classes(name_of_base, NONE)
+                if base not in seen
+            ]
         return []
 
     def _own_members(self, owner: CallTarget, name: str) -> Sequence[CallTarget]:
@@ -153,15 +155,10 @@ class Resolver:
         # methods may be written outside the class (Go, Rust, C++), but then in the same folder
         return self._members.get((kind, folder, cls, name), ())
 
-    def _bases(self, owner: CallTarget) -> Iterable[CallTarget]:
-        file = self._names_of(owner.path)
-        for base in self.definition(owner).bases:
-            yield from file.classes(base, NONE)
-
     def _names_of(self, path: str) -> _File:
         """The names of a file, read once."""
         if path not in self._readings:
-            self._readings[path] = _File(self, path)
+            self._readings[path] = _File(self, path, self._files[path])
         return self._readings[path]
 
     def files_of(self, module: str, importer: str) -> list[str]:
@@ -183,22 +180,18 @@ class Resolver:
             # a bare name counts from a folder above the importer only: a project's
             # ``tools/json.py`` is not what ``import json`` means elsewhere
             above = PurePosixPath(importer).parents
-            below = [path for path in below if _root(path) in above]
+            below = [p for p in below if PurePosixPath(*module_parts(p)[:-1]) in above]
         # or the repository's root is the package itself
         return below or [path for path in paths if module_parts(path) == parts[1:]]
-
-    def parsed_file(self, path: str) -> ParsedFile:
-        """The parsed file at ``path``."""
-        return self._files[path]
 
 
 class _File:
     """The names of one file."""
 
-    def __init__(self, resolver: Resolver, path: str) -> None:
+    def __init__(self, resolver: Resolver, path: str, parsed: ParsedFile) -> None:
         self.resolver = resolver
         self.path = path
-        self.parsed = resolver.parsed_file(path)
+        self.parsed = parsed
         self.family = family(self.parsed)
         language = LANGUAGES.get(self.parsed.language or "")
         self.shared_names = _shares_names(self.parsed)
@@ -253,13 +246,9 @@ class _File:
         targets: list[CallTarget] = []
         for item in [*self.imports.get(name, ()), *self.imports.get("*", ())]:
             original = name if item.name in ("", "*") else item.name
-            for path in self.modules(item):
+            for path in self.resolver.files_of(item.module, self.path):
                 targets.extend(self.resolver.exports(path, original))
         return targets
-
-    def modules(self, item: ImportedName) -> list[str]:
-        """The files an import can mean."""
-        return self.resolver.files_of(item.module, self.path)
 
     def visible(self, name: str) -> Sequence[CallTarget]:
         if not self.shared_names:
@@ -277,7 +266,7 @@ class _File:
         for cls in self.classes(self.type_of(call.receiver, call.scope), call.scope):
             if targets := self.resolver.members(cls, call.name):
                 return targets
-        if targets := self.of_module(call):
+        if targets := self.member_of_module(call.receiver.replace("::", "."), call.name):
             return targets
         if call.receiver in self.imports:
             return ()
@@ -318,8 +307,7 @@ class _File:
             if at == NONE:
                 break
             at = self.parsed.definitions[at].parent
-        of_self = receiver.split(".")[0] in self.selves
-        if of_self:
+        if receiver.split(".")[0] in self.selves:
             return _bare(self.first_types.get(receiver, receiver))
         return receiver
 
@@ -328,9 +316,6 @@ class _File:
         module, _, last = name.replace("::", ".").rpartition(".")
         targets = self.plain(last, scope) if not module else self.member_of_module(module, last)
         return [t for t in targets if self.resolver.definition(t).kind == "class"]
-
-    def of_module(self, call: CallSite) -> list[CallTarget]:
-        return self.member_of_module(call.receiver.replace("::", "."), call.name)
 
     def member_of_module(self, receiver: str, name: str) -> list[CallTarget]:
         """The definition ``name`` of the module known here as ``receiver``."""
@@ -361,11 +346,6 @@ def module_parts(path: str) -> tuple[str, ...]:
 def _shares_names(parsed: ParsedFile) -> bool:
     language = LANGUAGES.get(parsed.language or "")
     return bool(language and language.shared_names)
-
-
-def _root(path: str) -> PurePosixPath:
-    """The folder a module's bare name is counted from."""
-    return PurePosixPath(*module_parts(path)[:-1])
 
 
 def _absolute(module: str, importer: str) -> tuple[tuple[str, ...], bool]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 from treering.errors import InputError
@@ -58,77 +58,60 @@ def check(
     git = Git.at(root)
     checkout = Checkout.from_git(git)
     if commits is None:
-        comparison = ChangeCheck(checkout, rounds, depth)
-        return comparison.run(git.head(), STAGED if staged else WORKING_TREE, message)
-    old, new = git.ends(commits)
-    checkout = replace(checkout, branch=git.branch_of_range(commits), revision=new)
-    comparison = ChangeCheck(checkout, rounds, depth)
-    return comparison.run(old, new, f"{message}\n{git.message(old, new)}")
+        old, new = git.head(), STAGED if staged else WORKING_TREE
+    else:
+        old, new = git.ends(commits)
+        checkout = replace(checkout, branch=git.branch_of_range(commits), revision=new)
+        message = f"{message}\n{git.message(old, new)}"
+    return _check(checkout, rounds, old, new, message, depth)
 
 
-class ChangeCheck:
-    """One check of a change in a git repository. It reads and changes nothing."""
+def _check(
+    checkout: Checkout,
+    rounds: Sequence[RecordedBlock],
+    old: str,
+    new: str,
+    message: str,
+    depth: int,
+) -> CheckReport:
+    """Compare the change from one state to another with the changes before it.
 
-    def __init__(self, checkout: Checkout, rounds: Sequence[RecordedBlock], depth: int) -> None:
-        assert checkout.history is not None  # the caller found a repository
-        self._history = checkout.history
-        self._checkout = checkout
-        self._sequences = recorded.sequences(rounds, checkout.names)
-        self._depth = depth
-
-    def run(self, old: str, new: str, message: str = "") -> CheckReport:
-        """Compare the change from one state to another with the changes before it.
-
-        A commit or id that ``message`` cites is undone on purpose.
-        """
-        git = self._history.git
-        pairs = git.changed_paths(old, new)
-        before = self._history.all_pieces(git.texts(old, [path for path, _ in pairs if path]))
-        after = self._history.all_pieces(git.texts(new, [path for _, path in pairs if path]))
-        changed = changes(before, after)
-        arrivals = Arrivals.collect(changed)
-        altered = [
-            (change.before.key, change)
-            for change in changed
-            if change.before is not None and change.after is not None
-        ]
-        intended = tuple(_CITED.findall(message))
-        commits = self._commits(old, [key for key, _ in altered])
-        rounds = {
-            key: _without_cited(self._rounds(key), commits[key], intended) for key, _ in altered
-        }
-        reports = [
-            report
-            for key, change in altered
-            # Commits, then rounds: a round says more, so it is reported instead of its commit.
-            for report in reversals(change, [*commits[key], *rounds[key]], arrivals)
-        ]
-        return CheckReport(
-            undone=tuple(report for report in reports if not report.name.startswith(intended)),
-            definitions=len(altered),
-            deleted=sum(change.after is None for change in changed),
-            rounds=sum(map(len, rounds.values())),
-            commits=len({commit.name for some in commits.values() for commit in some}),
-            shallow=git.is_shallow(),
-        )
-
-    def _rounds(self, key: str) -> list[EarlierChange]:
-        sequence = self._checkout.rounds_here(key, self._sequences.get(key, ()))
-        return changes_of(recorded.states(sequence))
-
-    def _commits(self, old: str, altered: Iterable[str]) -> dict[str, list[EarlierChange]]:
-        keys_of: defaultdict[str, list[str]] = defaultdict(list)
-        for key in altered:
-            keys_of[key.partition("::")[0]].append(key)
-        histories: dict[str, list[EarlierChange]] = {}
-        for keys in keys_of.values():
-            histories |= self._history.changes(old, keys, self._depth)
-        return histories
-
-
-def _without_cited(
-    rounds: Sequence[EarlierChange], commits: Sequence[EarlierChange], intended: tuple[str, ...]
-) -> list[EarlierChange]:
-    """The rounds but for those of a cited commit: citing the commit cites them, too."""
-    cited = {earlier.after.dense() for earlier in commits if earlier.name.startswith(intended)}
-    return [earlier for earlier in rounds if earlier.after.dense() not in cited]
+    A commit or id that ``message`` cites is undone on purpose.
+    """
+    history = checkout.history
+    assert history is not None  # it is a git repository
+    git = history.git
+    pairs = git.changed_paths(old, new)
+    before = history.all_pieces(git.texts(old, [path for path, _ in pairs if path]))
+    after = history.all_pieces(git.texts(new, [path for _, path in pairs if path]))
+    changed = changes(before, after)
+    arrivals = Arrivals.collect(changed)
+    altered = [
+        (change.before.key, change)
+        for change in changed
+        if change.before is not None and change.after is not None
+    ]
+    earlier: dict[str, list[EarlierChange]] = {}
+    for _, some in groupby(sorted(key for key, _ in altered), lambda key: key.partition("::")[0]):
+        earlier |= history.changes(old, list(some), depth)
+    sequences = recorded.sequences(rounds, checkout.names)
+    undone: list[Reversal] = []
+    compared = 0
+    intended = tuple(_CITED.findall(message))
+    for key, change in altered:
+        # Citing a commit cites the rounds that it took in, too.
+        cited = {each.after.dense() for each in earlier[key] if each.name.startswith(intended)}
+        here = recorded.states(checkout.rounds_here(key, sequences.get(key, ())))
+        kept = [each for each in changes_of(here) if each.after.dense() not in cited]
+        compared += len(kept)
+        # Commits, then rounds: a round says more, so it is reported instead of its commit.
+        reports = reversals(change, [*earlier[key], *kept], arrivals)
+        undone += (report for report in reports if not report.name.startswith(intended))
+    return CheckReport(
+        undone=tuple(undone),
+        definitions=len(altered),
+        deleted=sum(change.after is None for change in changed),
+        rounds=compared,
+        commits=len({each.name for some in earlier.values() for each in some}),
+        shallow=git.is_shallow(),
+    )

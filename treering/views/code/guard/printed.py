@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from treering.views.code.guard.report import Reversal, SourceLine
-from treering.views.code.parse.statements import CodeDelta, CodeStatement, change
-from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """A remembered block whose change the new code takes back, and the statements at issue."""
-
-    block: SessionBlock
-    statements: frozenset[CodeStatement]
+from treering.views.code.rounds.session import (
+    SAME_INTENT,
+    CodeDelta,
+    CodeStatement,
+    SessionBlock,
+    Similarity,
+    change,
+)
 
 
 def conflicts(
@@ -24,28 +21,19 @@ def conflicts(
     code: str,
     similarity: Similarity,
     alike: float = SAME_INTENT,
-) -> tuple[Conflict, ...]:
+) -> list[tuple[SessionBlock, CodeDelta]]:
     """Blocks of another intent that Δ, the change from the last block to ``code``, contradicts.
 
-    ``blocks`` is one memory sequence, oldest first. ``alike`` is τ.
+    Each comes with the part of Δ that reverses its change. ``blocks`` is one memory sequence,
+    oldest first, and ``alike`` is τ.
     """
     if not blocks:
-        return ()
+        return []
     now = change(blocks[-1].code, code, blocks[-1].language)
-    chosen = candidates(blocks, instruction, similarity, alike)
-    possible = (Conflict(block, block.change.reversed_by(now)) for block in chosen)
-    return tuple(conflict for conflict in possible if conflict.statements)
-
-
-def candidates(
-    blocks: Sequence[SessionBlock],
-    instruction: str,
-    similarity: Similarity,
-    alike: float = SAME_INTENT,
-) -> tuple[SessionBlock, ...]:
-    """M_c: blocks whose instruction has another intent than ``instruction`` (eq. 8)."""
     asked = (block for block in blocks if block.instruction)
-    return tuple(m for m in asked if similarity(instruction, m.instruction) < alike)
+    others = (block for block in asked if similarity(instruction, block.instruction) < alike)
+    pairs = ((block, now.reversing(block.change)) for block in others)
+    return [(block, delta) for block, delta in pairs if delta.added or delta.deleted]
 
 
 def printed_reversals(
@@ -56,34 +44,32 @@ def printed_reversals(
     alike: float = SAME_INTENT,
 ) -> tuple[Reversal, ...]:
     """The conflicting blocks as reports, newest first."""
-    conflicting = conflicts(blocks, instruction, code, similarity, alike)
-    now = change(blocks[-1].code, code, blocks[-1].language) if blocks else CodeDelta()
-    return tuple(_report(conflict, now) for conflict in reversed(conflicting))
+    reports = []
+    for block, delta in reversed(conflicts(blocks, instruction, code, similarity, alike)):
+        lost, back = _lines(delta.deleted), _lines(delta.added)
+        texts = tuple(line.text for line in lost)
+        reports.append(
+            Reversal(
+                path=block.path,
+                definition=block.definition,
+                line=1,
+                instruction=block.instruction,
+                name=block.id,
+                at=block.at,
+                origin="round",
+                lost=texts,
+                then=lost,
+                now=back,
+                missing=texts,
+                rules=("as printed",),
+            )
+        )
+    return tuple(reports)
 
 
-def _report(conflict: Conflict, now: CodeDelta) -> Reversal:
-    block = conflict.block
-    lost = _in_order(now.deleted & conflict.statements)
-    back = _in_order(now.added & conflict.statements)
-    return Reversal(
-        path=block.path,
-        definition=block.definition,
-        line=1,
-        instruction=block.instruction,
-        name=block.id,
-        at=block.at,
-        origin="round",
-        lost=tuple(_source_line(statement) for statement in lost),
-        then=tuple(SourceLine(s.first_line, _source_line(s)) for s in lost),
-        now=tuple(SourceLine(s.first_line, _source_line(s)) for s in back),
-        missing=tuple(_source_line(statement) for statement in lost),
-        rules=("as printed",),
+def _lines(statements: Iterable[CodeStatement]) -> tuple[SourceLine, ...]:
+    ordered = sorted(statements, key=lambda statement: statement.first_line)
+    return tuple(
+        SourceLine(each.first_line, " ".join((each.source or each.text).split()))
+        for each in ordered
     )
-
-
-def _in_order(statements: Iterable[CodeStatement]) -> list[CodeStatement]:
-    return sorted(statements, key=lambda statement: statement.first_line)
-
-
-def _source_line(statement: CodeStatement) -> str:
-    return " ".join((statement.source or statement.text).split())

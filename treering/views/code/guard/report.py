@@ -31,7 +31,7 @@ LEFT_OUT = "most is left out"
 SHOWN = 100
 """Characters of a lost part that are shown; its lines follow."""
 
-_SAME_LINE: tuple[PartKind, ...] = ("call", "raise", "statement")
+_SAME_LINE: tuple[PartKind, ...] = ("call", "raise")
 """Of a line with other parts these say nothing more: a guard names its error, a step its call."""
 
 
@@ -85,11 +85,11 @@ def reversals(
     reported: set[int] = set()
     for earlier in reversed(history):
         rules = Comparison(earlier, old, new, arrivals).broken()
-        lost = _each_once(part for finding in rules.values() for part in finding.lost)
+        lost = _each_once(part for parts, _ in rules.values() for part in parts)
         lines = {part.first_line for part in lost}
         if rules and not lines <= reported:
             reported |= lines
-            back = _each_once(part for finding in rules.values() for part in finding.back)
+            back = _each_once(part for _, parts in rules.values() for part in parts)
             reports.append(_report(earlier, old, new, lost, back, tuple(rules)))
     return tuple(reports)
 
@@ -120,7 +120,7 @@ def mostly_lost(earlier: EarlierChange, draft: CodePiece) -> list[CodePart]:
         brought, now = parts_of(after) - parts_of(before), parts_of(draft)
     if (brought & now).total() >= KEPT * brought.total():
         return []
-    return list(parts_in_order(after, brought - now))
+    return parts_in_order(after, brought - now)
 
 
 def _each_once(parts: Iterable[CodePart]) -> tuple[CodePart, ...]:
@@ -167,8 +167,7 @@ def _main_parts(lost: Sequence[CodePart]) -> Iterable[CodePart]:
 def _in_words(part: CodePart) -> str:
     line = " ".join((part.source or part.text).split())
     shown = f"{line[:SHOWN]}…" if len(line) > SHOWN else line
-    is_said = part.kind == "statement" or shown.startswith(part.kind)
-    return shown if is_said else f"{part.kind} {shown}"
+    return shown if shown.startswith(part.kind) else f"{part.kind} {shown}"
 
 
 def _lines(piece: CodePiece, parts: Sequence[CodePart]) -> tuple[SourceLine, ...]:

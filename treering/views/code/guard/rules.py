@@ -12,20 +12,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Self
 
-from treering.views.code.guard.forms import (
-    is_instead,
-    last_name,
-    name_of,
-    operands,
-    same_value,
-    shape,
-    words,
-)
 from treering.views.code.parse.parts import BEHAVIOUR, CodePart, PartKind, Parts
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange
 from treering.views.code.rounds.history import EarlierChange
@@ -49,16 +40,28 @@ _CATCHES = ("except", "catch", "rescue")
 _LOGS = re.compile(r"\b(log|logger|logging|console|print|warnings|debug)\b")
 """Calls that only report: they may come and go."""
 
+_WORD = re.compile(r"[^\W\d]\w*")
+_PARAMETER = re.compile(r"\bp\d+\b")
+_EITHER = re.compile(r" (?:or|and|\|\||&&) ")
+_TEXT = re.compile(r"""(?:"[^"]{4,}"|'[^']{4,}')""")
+_SYNTAX = frozenset(
+    {
+        *("_", "self", "this", "if", "elif", "else", "not", "and", "or", "in", "is", "return"),
+        *("while", "for", "with", "except", "catch", "finally", "await", "async", "as", "None"),
+        *("True", "False", "null", "nil", "true", "false", "new", "lambda"),
+    }
+)
+_FORMS: dict[str, frozenset[str]] = {
+    "branch": frozenset({"branch", "guard"}),
+    "decorator": frozenset({"decorator"}),
+    "scope": frozenset({"scope", "finally", "decorator"}),
+    "finally": frozenset({"scope", "finally", "decorator"}),
+    "step": frozenset({"step", "scope", "finally", "decorator"}),
+}
+"""The kinds that can replace a kind in another form, with any names."""
+
 _NOTHING: Parts = Counter()
 _Rule = Callable[[], tuple[Parts, Parts]]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFinding:
-    """The parts of the old code that are ``lost``, and of the new code that are ``back``."""
-
-    lost: tuple[CodePart, ...] = ()
-    back: tuple[CodePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +87,14 @@ class Arrivals:
         return cls(parts, names)
 
 
-def parts_in_order(piece: CodePiece, parts: Parts) -> Iterator[CodePart]:
+def parts_in_order(piece: CodePiece, parts: Parts) -> list[CodePart]:
     """The parts of a bag as they follow each other in a piece."""
-    left = Counter(parts)
+    left, ordered = Counter(parts), []
     for part in piece.parts():
         if left[part] > 0:
             left[part] -= 1
-            yield part
+            ordered.append(part)
+    return ordered
 
 
 def parts_of(piece: CodePiece | None) -> Parts:
@@ -145,8 +149,8 @@ class Comparison:
         self._elsewhere = arrivals.parts - self._all.fresh
         self._helpers = arrivals.names.get(new.path, frozenset())
 
-    def broken(self) -> dict[str, RuleFinding]:
-        """The rules that hold by name, with the finding of each."""
+    def broken(self) -> dict[str, tuple[list[CodePart], list[CodePart]]]:
+        """The rules that hold by name, each with the parts that are lost, and that are back."""
         rules: dict[str, _Rule] = {
             "as before": self._as_before,
             "an error is dropped": self._error_dropped,
@@ -157,29 +161,23 @@ class Comparison:
                 "a value is set back": self._set_back,
                 "an addition is gone": self._addition_gone,
             }
-        findings: dict[str, RuleFinding] = {}
-        for name, rule in rules.items():
-            lost, back = rule()
-            if lost:
-                findings[name] = RuleFinding(
-                    tuple(parts_in_order(self._old, lost)), tuple(parts_in_order(self._new, back))
-                )
-        return findings
+        found = ((name, *rule()) for name, rule in rules.items())
+        return {
+            name: (parts_in_order(self._old, lost), parts_in_order(self._new, back))
+            for name, lost, back in found
+            if lost
+        }
 
     def _as_before(self) -> tuple[Parts, Parts]:
         behaviour, every = self._behaviour, self._all
-        if behaviour.lost and behaviour.before == behaviour.now and not self._is_held(behaviour):
-            return behaviour.lost, behaviour.back
+        if behaviour.lost and behaviour.before == behaviour.now:
+            # Calls alone are lost, and something new holds: ``with`` for ``close()``.
+            is_telling = any(part.kind in _TELLING for part in behaviour.lost)
+            if is_telling or not any(part.kind in ALONE for part in every.fresh):
+                return behaviour.lost, behaviour.back
         if every.lost and every.before == every.now and self._earlier.before is not None:
             return every.lost, every.replaced & every.now
         return _NOTHING, _NOTHING
-
-    def _is_held(self, behaviour: _Difference) -> bool:
-        """Whether calls alone are lost and something new is held: ``with`` for ``close()``."""
-        is_telling = any(part.kind in _TELLING for part in behaviour.lost)
-        return not is_telling and any(
-            part.kind in ("scope", "decorator") for part in self._all.fresh
-        )
 
     def _error_dropped(self) -> tuple[Parts, Parts]:
         """An error, raised or caught, that is gone, without a condition or a replacement."""
@@ -260,18 +258,16 @@ class Comparison:
     def _is_gone(self, part: CodePart) -> bool:
         if not self._all.lost[part]:
             return False
-        if part.kind == "branch" and self._is_weaker(part):
-            return True
+        if part.kind == "branch":
+            # A condition of which one case is gone is there, and weaker.
+            cases = operands(part)
+            covered = {case for some in self._conditions_left if some < cases for case in some}
+            if covered and covered != cases:
+                return True
         here = any(is_instead(part, other, here=True) for other in self._new_parts)
         return not here and not any(
             is_instead(part, other, here=False) for other in self._elsewhere
         )
-
-    def _is_weaker(self, part: CodePart) -> bool:
-        """Whether a condition is there of which one case is gone."""
-        cases = operands(part)
-        covered = {case for some in self._conditions_left if some < cases for case in some}
-        return bool(covered) and covered != cases
 
     # Made once: each of thousands of lost parts is compared with all of these.
     @cached_property
@@ -287,6 +283,78 @@ class Comparison:
         return [
             part for part in self._all.fresh if part.kind != "step" or last_name(part) not in there
         ]
+
+
+def is_instead(lost: CodePart, new: CodePart, *, here: bool) -> bool:
+    """Whether a new part can be a lost one in another form; ``here``: in the same definition."""
+    about, is_form = words(lost), new.kind in _FORMS.get(lost.kind, ())
+    if about & words(new):
+        return True
+    if not is_form:
+        return False
+    if lost.kind == "step":
+        return here
+    if lost.kind == "branch":  # parameters have other numbers in another function
+        return bool(_parameters(lost) & _parameters(new)) if here else not about
+    return True
+
+
+def same_value(part: CodePart, was: CodePart, is_: CodePart) -> bool:
+    """Whether a part sets what ``was`` set, or has its value where that is hardly so by chance."""
+    if part.kind == "setting" and part.text == was.text:
+        return True
+    # A longer value is hardly the same by chance: a pattern, a product, a call with arguments.
+    value = _value(was)
+    if (
+        part.kind == "setting"
+        and _value(part) == value
+        and (len(value) > 5 or value.count(" ") > 1)
+    ):
+        return True
+    literals = set(_TEXT.findall(was.text)) - set(_TEXT.findall(is_.text))
+    return bool(literals & set(_TEXT.findall(part.text)))
+
+
+def operands(part: CodePart) -> frozenset[str]:
+    """The cases that a condition joins by "and" or "or"."""
+    return frozenset(_EITHER.split(part.text))
+
+
+def shape(part: CodePart) -> tuple[str, str]:
+    """A part as it is known again after names have changed: of a call its last name."""
+    if part.kind in ("step", "call", "effect"):
+        return part.kind, last_name(part)
+    return part.kind, _PARAMETER.sub("_", part.text)
+
+
+def last_name(part: CodePart) -> str:
+    """The last name of a call, without its receiver."""
+    return part.text.rpartition(" . ")[2]
+
+
+@lru_cache(maxsize=1 << 14)  # each part is compared with many others
+def words(part: CodePart) -> frozenset[str]:
+    """The names that say what a part is about; of a call the last one, of a setting its name."""
+    text = part.text
+    if part.kind in ("step", "call", "finally"):
+        text = last_name(part)
+    elif part.kind == "setting":
+        text = name_of(part)
+    names = frozenset(_WORD.findall(text)) - _SYNTAX
+    return frozenset(word for word in names if not _PARAMETER.fullmatch(word))
+
+
+def name_of(part: CodePart) -> str:
+    """The name of a setting, ``name = value``."""
+    return part.text.partition(" = ")[0]
+
+
+def _parameters(part: CodePart) -> frozenset[str]:
+    return frozenset(_PARAMETER.findall(part.text))
+
+
+def _value(part: CodePart) -> str:
+    return part.text.partition(" = ")[2]
 
 
 def _is_raise(part: CodePart) -> bool:

@@ -83,20 +83,6 @@ def index_file(text: str, path: str, language: str | None, unit: Unit) -> Indexe
 
 
 @dataclass(frozen=True, slots=True)
-class CodePlace:
-    """A place in a repository: a file, or a line of it."""
-
-    path: str
-    line: int | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> CodePlace:
-        """Read ``PATH`` or ``PATH:LINE``."""
-        path, colon, line = text.rpartition(":")
-        return cls(path, int(line)) if colon and line.isdecimal() else cls(text)
-
-
-@dataclass(frozen=True, slots=True)
 class CodeHit:
     """A fragment of code that answers a query, with its place and the reason."""
 
@@ -215,17 +201,17 @@ class CodeIndex:
         mode: Mode = "lexical",
         vector: Floats | None = None,
         alpha: float = ALPHA,
-        near: CodePlace | None = None,
+        near: str | None = None,
         paths: Sequence[str] | None = None,
         aside: bool = True,
     ) -> list[CodeHit]:
         """The k fragments that matter most to ``query``: ``own + α·env`` (FragRel eq. 10).
 
         ``vector`` is the query's embedding, unit length, for the modes ``hybrid`` and ``dense``;
-        ``alpha`` 0 leaves the code relation out; ``near`` is where the code will go, and adds how
-        related each fragment is to that place. With ``aside``, files that the query does not ask
-        for, such as tests, count less. ``paths`` are patterns of the files that may be found,
-        see ``files_at``.
+        ``alpha`` 0 leaves the code relation out. ``near``, ``PATH`` or ``PATH:LINE``, is where the
+        code will go; it adds how related each fragment is to that place. With ``aside``, files that
+        the query does not ask for, such as tests, count less. ``paths`` are patterns of the files
+        that may be found, see ``files_at``.
         Raises EmptyText, InputError, UnknownName.
         """
         _check(query, k, mode)
@@ -249,9 +235,9 @@ class CodeIndex:
         _check(query, 1, "lexical")
         return bool(self._lexical.score(code_terms(query)).any())
 
-    def _aside(self, query: str, near: CodePlace | None) -> NDArray[np.bool_]:
+    def _aside(self, query: str, near: str | None) -> NDArray[np.bool_]:
         """Which fragments are of files that are not asked for, shape (N,)."""
-        asked_for = is_asked_for(query, None if near is None else near.path)
+        asked_for = is_asked_for(query, near and _parse_place(near)[0])
         return ~self._among({path for path in self._files if asked_for(path)})
 
     def _among(self, paths: Collection[str]) -> NDArray[np.bool_]:
@@ -281,15 +267,16 @@ class CodeIndex:
         env /= np.where(mass > 0, mass, np.float32(1))
         return env
 
-    def nearness(self, place: CodePlace) -> Floats:
+    def nearness(self, place: str) -> Floats:
         """How related each fragment is to a place, 1 for the most related, shape (N,).
 
         Raises UnknownName for a file that is not indexed.
         """
-        if place.path not in self._files:
-            raise UnknownName(f"no file {place.path!r} in the index; give its path from the root")
+        file, line = _parse_place(place)
+        if file not in self._files:
+            raise UnknownName(f"no file {file!r} in the index; give its path from the root")
         there = [
-            path == place.path and (place.line is None or piece.first <= place.line <= piece.last)
+            path == file and (line is None or piece.first <= line <= piece.last)
             for path, piece in self._rows
         ]
         related = self._relation.operator().propagate(np.array(there, dtype=np.float32))
@@ -340,6 +327,12 @@ class CodeIndex:
         )
 
 
+def _parse_place(place: str) -> tuple[str, int | None]:
+    """Read ``PATH`` or ``PATH:LINE``."""
+    path, colon, line = place.rpartition(":")
+    return (path, int(line)) if colon and line.isdecimal() else (place, None)
+
+
 def _check(query: str, k: int, mode: str) -> None:
     if not query.strip():
         raise EmptyText("the query is empty; say what the code is needed for", param="query")
@@ -355,11 +348,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 def code_terms(text: str) -> Terms:
     """The terms of code or of a question about it; see ``terms`` for their form."""
-    return terms(_COMPOUND.sub(_expand, text))
-
-
-def _expand(match: re.Match[str]) -> str:
-    return _words(match[0])
+    return terms(_COMPOUND.sub(lambda match: _words(match[0]), text))
 
 
 @lru_cache(maxsize=1 << 16)  # the same identifiers come again and again

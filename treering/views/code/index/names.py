@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from treering.records import Hit
 from treering.search.relations.contract import Items
 from treering.views.code.graph.code_graph import EDGES
 from treering.views.code.graph.operator import Matrix, matrix
-from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.rounds import recorded
@@ -59,80 +59,77 @@ class About:
     code: tuple[CodeBlock, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionGraph:
-    """The definitions of a space, by key, and which of them call which, by number."""
+@dataclass(frozen=True, eq=False)
+class CodeNames:
+    """Relates fragments that name the same definitions, or definitions that call each other.
 
-    keys: tuple[str, ...]
-    calls: tuple[tuple[int, int], ...] = ()
+    ``keys`` are the definitions of a space, ``calls`` says by number which of them call which.
+    """
+
+    names_of: NamesOf = field(repr=False)
+    keys: Sequence[str] = field(repr=False)
+    calls: Collection[tuple[int, int]] = field(repr=False)
+    name: str = NAME
 
     @classmethod
-    def build(cls, indexes: Iterable[CodeIndex], with_rounds: Iterable[str]) -> DefinitionGraph:
-        """Those of indexed repositories, with their calls, and those with recorded rounds."""
+    def build(
+        cls, names_of: NamesOf, indexes: Iterable[CodeIndex], with_rounds: Iterable[str]
+    ) -> CodeNames:
+        """Relate definitions of indexed repositories, and those with recorded rounds."""
         number: dict[str, int] = {}
-        pairs: set[tuple[int, int]] = set()
+        calls: set[tuple[int, int]] = set()
         for index in indexes:
             for path, definition in index.definitions():
                 number.setdefault(f"{path}::{definition.qualified}", len(number))
-            pairs |= {
-                (number[_key(index, caller)], number[_key(index, called)])
-                for caller, called, _ in index.call_edges()
-            }
+            for caller, called, _ in index.call_edges():
+                first, last = (f"{end.path}::{index.definition(end).qualified}"
+                               for end in (caller, called))  # fmt: skip
+                calls.add((number[first], number[last]))
         for key in with_rounds:
             number.setdefault(key, len(number))
-        return cls(tuple(number), tuple(sorted(pairs)))
+        return cls(names_of, tuple(number), calls)
 
-    def meant(self, text: str) -> list[str]:
-        """The keys of the definitions that a question names. A bare word counts as a name, too."""
-        by_name = self.numbers_by_name()
-        words = {word for word in _WORD.findall(text) if word in by_name}
-        keys_meant: dict[str, None] = {}
-        for name in sorted(names_in(text) | words):
-            keys = [self.keys[at] for at in by_name.get(last_part(name), ())]
-            keys = [key for key in keys if means(name, key.partition("::")[2])]
-            if len(keys) <= MAX_MEANINGS:
-                keys_meant.update(dict.fromkeys(keys))
-        return list(keys_meant)
-
-    def numbers_by_name(self) -> Mapping[str, list[int]]:
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[int]]:
         """The numbers of definitions by the last part of their names."""
         places: defaultdict[str, list[int]] = defaultdict(list)
         for at, key in enumerate(self.keys):
             places[last_part(key.partition("::")[2])].append(at)
         return places
 
+    def _meanings(self, name: str) -> list[int]:
+        """The definitions that a name can mean; none if it can mean too many."""
+        some = self._by_name.get(last_part(name), ())
+        meant = [at for at in some if means(name, self.keys[at].partition("::")[2])]
+        return meant if len(meant) <= MAX_MEANINGS else []
 
-def _key(index: CodeIndex, target: CallTarget) -> str:
-    return f"{target.path}::{index.definition(target).qualified}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CodeNames:
-    """Relates fragments that name the same definitions, or definitions that call each other."""
-
-    names_of: NamesOf = field(repr=False)
-    definitions: DefinitionGraph = field(repr=False)
-    name: str = NAME
+    def meant(self, text: str) -> list[str]:
+        """The keys of the definitions that a question names. A bare word counts as a name, too."""
+        words = {word for word in _WORD.findall(text) if word in self._by_name}
+        names = sorted(names_in(text) | words)
+        return [*dict.fromkeys(self.keys[at] for name in names for at in self._meanings(name))]
 
     def bind(self, items: Items) -> CodeNamesOperator:
         """The operator over the fragments of a space."""
         if items.fragment is None:
             raise InputError("the code relation relates only the fragments of a space")
-        by_name = self.definitions.numbers_by_name()
         rows: list[int] = []
         columns: list[int] = []
         shares: list[float] = []
         for row, names in enumerate(self.names_of(items.fragment)):
             for name in names:
-                meant = [at for at in by_name.get(last_part(name), ())
-                         if means(name, self.definitions.keys[at].partition("::")[2])]  # fmt: skip
-                if 0 < len(meant) <= MAX_MEANINGS:
-                    rows += [row] * len(meant)
-                    columns += meant
-                    shares += [1 / len(meant)] * len(meant)
-        shape = (len(items), len(self.definitions.keys))
+                meant = self._meanings(name)
+                rows += [row] * len(meant)
+                columns += meant
+                shares += [1 / len(meant) for _ in meant]
+        # R: 1 on the diagonal, the weight of a call edge between caller and called, both ways.
+        size = len(self.keys)
+        pairs = [tuple(pair) for pair in {frozenset(pair) for pair in self.calls} if len(pair) > 1]
+        ends = [*pairs, *((end, start) for start, end in pairs), *((at, at) for at in range(size))]
+        weights = [EDGES.call] * (2 * len(pairs)) + [1.0] * size
         return CodeNamesOperator(
-            matrix(rows, columns, shares, shape), _call_matrix(self.definitions)
+            matrix(rows, columns, shares, (len(items), size)),
+            matrix([end[0] for end in ends], [end[1] for end in ends], weights, (size, size)),
         )
 
 
@@ -151,16 +148,6 @@ class CodeNamesOperator:
     def mass(self) -> Floats:
         """``W·1``; zero for a fragment that speaks of no definition."""
         return self.propagate(np.ones(self._mentions.shape[0], dtype=np.float32))
-
-
-def _call_matrix(definitions: DefinitionGraph) -> Matrix:
-    """R: 1 on the diagonal, the weight of a call edge between caller and called, both ways."""
-    size = len(definitions.keys)
-    pairs = {frozenset(pair) for pair in definitions.calls if pair[0] != pair[1]}
-    calls = [tuple(pair) for pair in pairs]
-    ends = [*calls, *((end, start) for start, end in calls), *((at, at) for at in range(size))]
-    weights = [EDGES.call] * (2 * len(calls)) + [1.0] * size
-    return matrix([end[0] for end in ends], [end[1] for end in ends], weights, (size, size))
 
 
 class FragmentNames:
@@ -183,8 +170,8 @@ class FragmentNames:
             if self._relation is None or self._state != state:
                 sequences = recorded.sequences(self._rounds.every()).values()
                 keys = (sequence[-1].block.key for sequence in sequences)
-                definitions = DefinitionGraph.build(self._indexes(), keys)
-                self._relation, self._state = CodeNames(self._names_of, definitions), state
+                self._relation = CodeNames.build(self._names_of, self._indexes(), keys)
+                self._state = state
             return self._relation
 
     def _names_of(self, fragments: Codes) -> Sequence[Iterable[str]]:
@@ -194,9 +181,7 @@ class FragmentNames:
         with self._space.read() as reader:
             read = {fragment: names_in(text) for fragment, text, _ in store.texts(reader, new)}
         names = self._known = {
-            fragment: names_known.get(fragment) or read.get(fragment, _NONE) for fragment in numbers
+            fragment: names_known.get(fragment) or read.get(fragment, frozenset())
+            for fragment in numbers
         }
         return [names[fragment] for fragment in numbers]
-
-
-_NONE: frozenset[str] = frozenset()

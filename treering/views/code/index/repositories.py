@@ -2,41 +2,69 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 
-from treering.arrays import Floats
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import JournalBusy, TreeringError, UnknownRepository
 from treering.hints import Hint
 from treering.journal.space import Space
-from treering.records import Progress
+from treering.records import Progress, Skipped
 from treering.views.choices import Unit, parse_edges, window_of
-from treering.views.code.graph.paths import TooManyPaths
+from treering.views.code.graph.paths import MOST_PATHS, TooManyPaths
 from treering.views.code.index import store
 from treering.views.code.index.code_index import CodeIndex, IndexedFile, index_file
-from treering.views.code.index.indexing import (
-    TOO_DEEP,
-    TOO_WIDE,
-    CodeReceipt,
-    FileChange,
-    IndexSettings,
-    differing_definitions,
-    pause_collector,
-)
 from treering.views.code.parse.language import language_of
-from treering.views.code.parse.source_files import SourceFile, tree_state
-from treering.views.code.rounds import marks
+from treering.views.code.parse.source_files import SourceFile, UnreadablePath, scan, tree_state
+from treering.views.code.rounds.changes import DefinitionPlace, save_noticed
 from treering.views.erase import Eraser
 from treering.views.settings import settings_of
 
 log = logging.getLogger("treering")
+
+TOO_DEEP = "its definitions nest too deeply"
+TOO_WIDE = f"more than {MOST_PATHS:,} paths through its calls; split it, or leave it to .gitignore"
+
+_MEMORY_SUFFIXES = ("", "-wal", "-shm")
+"""Suffixes of the files that an open SQLite database consists of."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeReceipt:
+    """The files that indexing a repository added, changed and removed."""
+
+    root: str
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+
+
+class _IndexSettings(NamedTuple):
+    """How a repository shall be indexed."""
+
+    unit: Unit
+    edges: str
+    model: str | None
+
+    def is_met_by(self, repository: store.Repository | None) -> bool:
+        """Whether a repository is indexed in this way."""
+        return repository is not None and self == (
+            repository.unit,
+            repository.edges,
+            repository.model,
+        )
 
 
 class Repositories:
@@ -76,18 +104,18 @@ class Repositories:
             model = repository.model if repository else None
             if embed is not None:
                 model = self.embedder.name if embed else None
-            want = IndexSettings(unit or before.unit, settings.edges, model)
+            want = _IndexSettings(unit or before.unit, settings.edges, model)
             window_of(want.unit)  # raises InputError before a file is read
-            is_met = want.is_met_by(repository)
+            goes_on = want.is_met_by(repository)
             index, old = _new_index(want), dict[str, bytes]()
-            if repository is not None and is_met:
+            if repository is not None and goes_on:
                 with self._lock:
                     # A copy: the one that is there is being searched.
                     index = self._index(repository).copy()
                 with self._space.read() as reader:
                     old = store.digests(reader, repository)
-            change = FileChange.compare(top, old, Path(self._space.database.url))
-            if change.files or change.removed or not is_met:
+            change = _FileChange.compare(top, old, Path(self._space.database.url))
+            if change.files or change.removed or not goes_on:
                 change = self._apply(change, want, index, repository, progress)
             return change.receipt()
 
@@ -162,9 +190,15 @@ class Repositories:
             # As it was indexed, too: it may have become a link since.
             paths = {str(root), str(Path(root).resolve())}
             indexed = [repository for repository in indexed if repository.root in paths]
-        if len(indexed) != 1:
-            raise _not_the_one(root, self.roots())
-        return indexed[0]
+        if len(indexed) == 1:
+            return indexed[0]
+        if not (roots := self.roots()):
+            raise UnknownRepository("no repository is indexed")
+        listed = ", ".join(roots)
+        if root is None:
+            message = f"more than one repository is indexed: {listed}"
+            raise UnknownRepository(message, hint=Hint.CHOOSE_REPOSITORY, param="root")
+        raise UnknownRepository(f"{root} is not indexed; indexed are: {listed}", param="root")
 
     def _index(self, repository: store.Repository) -> CodeIndex:
         """The repository's index, read again if another process has changed it."""
@@ -180,7 +214,7 @@ class Repositories:
         return index
 
     def _index_files(
-        self, fresh: Mapping[str, SourceFile], want: IndexSettings, progress: Progress | None
+        self, fresh: Mapping[str, SourceFile], want: _IndexSettings, progress: Progress | None
     ) -> dict[str, IndexedFile]:
         files: dict[str, IndexedFile] = {}
         for path, source in fresh.items():
@@ -189,26 +223,22 @@ class Repositories:
             except RecursionError:  # skipped: such a file is generated
                 continue
             if want.model is not None:
-                file = replace(file, vectors=self._vectors(file))
+                texts = [file.fragment_text(lines) for lines in file.fragments]
+                none = np.zeros((0, self.embedder.dimension), dtype=np.float32)
+                file = replace(file, vectors=checked(self.embedder, texts) if texts else none)
             files[path] = file
             if progress is not None:
                 progress(len(files), len(fresh))
         return files
 
-    def _vectors(self, file: IndexedFile) -> Floats:
-        texts = [file.fragment_text(lines) for lines in file.fragments]
-        if not texts:
-            return np.zeros((0, self.embedder.dimension), dtype=np.float32)
-        return checked(self.embedder, texts)
-
     def _apply(
         self,
-        change: FileChange,
-        want: IndexSettings,
+        change: _FileChange,
+        want: _IndexSettings,
         index: CodeIndex,
         former: store.Repository | None,
         progress: Progress | None,
-    ) -> FileChange:
+    ) -> _FileChange:
         """Bring ``index`` and the database up to date; the index is used once both are.
 
         Return the change without the files that nest too deeply or begin too many paths.
@@ -223,7 +253,7 @@ class Repositories:
             except TooManyPaths as error:
                 change = change.without(error.files, TOO_WIDE)
                 files = {path: files[path] for path in change.files}
-        changed, gone = differing_definitions(former_files, files, change.removed)
+        changed, gone = _differing_definitions(former_files, files, change.removed)
         digests = {path: change.files[path].digest for path in files}
         resolved_again = {
             path: calls
@@ -240,7 +270,7 @@ class Repositories:
             store.delete(writer, repository, change.removed)
             store.save_files(writer, repository, files, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
-            marks.save_noticed(writer, writer.id, repository.id, changed, gone)
+            save_noticed(writer, repository.id, changed, gone)
             store.save_gain(writer, repository, len(index), index.gain)
             store.touch(writer, repository)
         with self._lock:
@@ -250,16 +280,104 @@ class Repositories:
         return change
 
 
-def _new_index(settings: IndexSettings | store.Repository) -> CodeIndex:
+def _new_index(settings: _IndexSettings | store.Repository) -> CodeIndex:
     return CodeIndex(settings.unit, edges=parse_edges(settings.edges))
 
 
-def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> UnknownRepository:
-    """Return the error for a ``root`` that does not name one of the indexed repositories."""
-    if not indexed:
-        return UnknownRepository("no repository is indexed")
-    listed = ", ".join(indexed)
-    if root is None:
-        message = f"more than one repository is indexed: {listed}"
-        return UnknownRepository(message, hint=Hint.CHOOSE_REPOSITORY, param="root")
-    return UnknownRepository(f"{root} is not indexed; indexed are: {listed}", param="root")
+@dataclass(frozen=True, slots=True)
+class _FileChange:
+    """The difference between a working tree and its index."""
+
+    root: str
+    files: Mapping[str, SourceFile]
+    """New and changed files."""
+    old: frozenset[str]
+    removed: tuple[str, ...]
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+
+    @classmethod
+    def compare(cls, root: Path, old: Mapping[str, bytes], memory: Path) -> _FileChange:
+        """Compare the tree at ``root`` with the digests of its files when they were indexed.
+
+        The files of ``memory``, which may lie in the tree, are passed over in silence.
+        """
+        file = memory.resolve()
+        own = {file.with_name(file.name + suffix) for suffix in _MEMORY_SUFFIXES}
+        seen = [file for file in scan(root) if root / file.path not in own]
+        sources = {file.path: file for file in seen if isinstance(file, SourceFile)}
+        # A path that cannot be read is not gone: its index stays as it is.
+        unreadable = [file.path for file in seen if isinstance(file, UnreadablePath)]
+        unread = {p for p in old if any(PurePosixPath(p).is_relative_to(u) for u in unreadable)}
+        files = {path: file for path, file in sources.items() if old.get(path) != file.digest}
+        return cls(
+            root=str(root),
+            files=files,
+            old=frozenset(old),
+            removed=tuple(path for path in old if path not in sources and path not in unread),
+            unchanged=len(sources) - len(files),
+            skipped=tuple(file for file in seen if isinstance(file, Skipped)),
+        )
+
+    def without(self, paths: AbstractSet[str], reason: str) -> _FileChange:
+        """The change without files that cannot be indexed."""
+        return replace(
+            self,
+            files={path: file for path, file in self.files.items() if path not in paths},
+            removed=(*self.removed, *sorted(self.old.intersection(paths))),
+            unchanged=self.unchanged - len(paths - self.files.keys()),
+            skipped=(*self.skipped, *(Skipped(path, reason) for path in sorted(paths))),
+        )
+
+    def receipt(self) -> CodeReceipt:
+        """The receipt for this change."""
+        return CodeReceipt(
+            root=self.root,
+            added=tuple(path for path in self.files if path not in self.old),
+            changed=tuple(path for path in self.files if path in self.old),
+            removed=self.removed,
+            unchanged=self.unchanged,
+            skipped=self.skipped,
+        )
+
+
+def _differing_definitions(
+    before: Mapping[str, IndexedFile], fresh: Mapping[str, IndexedFile], removed: Iterable[str]
+) -> tuple[set[DefinitionPlace], set[DefinitionPlace]]:
+    """Definitions that new versions of files change, and those that are in no file any more."""
+
+    def texts_of(file: IndexedFile) -> dict[str, str]:
+        parsed = file.parsed
+        return {each.qualified: parsed.text(each.span) for each in parsed.definitions}
+
+    old = {path: texts_of(before[path]) for path in (*fresh, *removed) if path in before}
+    new = {path: texts_of(file) for path, file in fresh.items()}
+    lost = [
+        (path, name)
+        for path, texts in old.items()
+        for name in texts.keys() - new.get(path, {}).keys()
+    ]
+    elsewhere = {name for texts in new.values() for name in texts}
+    changed = {
+        (path, name)
+        for path, texts in old.items()
+        for name, text in texts.items()
+        if new.get(path, {}).get(name, text) != text
+    }
+    return changed, {(path, name) for path, name in lost if name not in elsewhere}
+
+
+@contextmanager
+def pause_collector() -> Iterator[None]:
+    """Collect no cycles for a while.
+
+    An index is a hundred thousand small values without a cycle. The collector goes through all of
+    them again and again as they come, which takes as long as making them.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,25 +1,40 @@
-"""The rows of the code view, in portable SQL."""
+"""The rows of the code index, in portable SQL.
+
+An indexed file is stored as bytes: JSON for the outline, columns as they lie in memory.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from treering.journal import damage
 from treering.journal.contract import Reader, Row, Writer
 from treering.views.choices import Unit
-from treering.views.code.graph.code_graph import Candidates
+from treering.views.code.graph.code_graph import Candidates, Trunk
 from treering.views.code.graph.operator import CallGain
-from treering.views.code.index.code_index import IndexedFile
-from treering.views.code.index.codec import (
-    dump_calls,
-    dump_file,
-    dump_gain,
-    load_calls,
-    load_file,
-    load_gain,
+from treering.views.code.graph.resolve import CallTarget
+from treering.views.code.index.code_index import NO_TREE, IndexedFile
+from treering.views.code.parse.cuts import Lines
+from treering.views.code.parse.outline import (
+    CallSite,
+    CodeDefinition,
+    ImportedName,
+    ParsedFile,
+    SourceSpan,
+    TypedVariable,
 )
-from treering.views.code.rounds import marks
+
+_LEVEL = 1
+"""Source code shrinks to a fifth at zlib's fastest level; higher ones gain little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,26 +106,33 @@ def load(
     for path, data, candidates in rows:
         with damage.decoding(f"the index of {path!r} in {repository.root}", AGAIN):
             files[path] = load_file(data)
-            calls[path] = load_calls(candidates)
+            of_calls = json.loads(zlib.decompress(candidates))
+            calls[path] = [tuple(CallTarget(*row) for row in targets) for targets in of_calls]
     return files, calls
 
 
 def gain(reader: Reader, repository: Repository, fragments: int) -> CallGain | None:
     """The gain of paths through calls, if it is stored for that many fragments."""
-    row = reader.row(
+    stored = reader.row(
         "SELECT data FROM code_relation WHERE space = ? AND repository = ? AND fragments = ?",
         (*repository.key, fragments),
     )
+    if stored is None:
+        return None
     with damage.decoding(f"the index of {repository.root}", AGAIN):
-        return None if row is None else load_gain(row[0])
+        arrays = _load_arrays(zlib.decompress(stored[0]))
+        row, column = arrays["row"].astype(np.int64), arrays["column"].astype(np.int64)
+        return CallGain(row, column, arrays["value"])
 
 
 def save_gain(writer: Writer, repository: Repository, fragments: int, found: CallGain) -> None:
     """Store what paths through calls add to the relation."""
+    row, column = found.row.astype(np.int32), found.column.astype(np.int32)
+    data = zlib.compress(_dump_arrays({"row": row, "column": column, "value": found.value}), _LEVEL)
     writer.execute("DELETE FROM code_relation WHERE space = ? AND repository = ?", repository.key)
     writer.execute(
         "INSERT INTO code_relation (space, repository, fragments, data) VALUES (?, ?, ?, ?)",
-        (*repository.key, fragments, dump_gain(found)),
+        (*repository.key, fragments, data),
     )
 
 
@@ -127,7 +149,7 @@ def save_files(
         "INSERT INTO code_file (space, repository, path, digest, data, calls)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         (
-            (*repository.key, path, digests[path], dump_file(file), dump_calls(calls[path]))
+            (*repository.key, path, digests[path], dump_file(file), _dump_calls(calls[path]))
             for path, file in files.items()
         ),
     )
@@ -137,7 +159,7 @@ def save_calls(writer: Writer, repository: Repository, calls: Mapping[str, Candi
     """Store the candidates of files that have not changed themselves."""
     writer.many(
         "UPDATE code_file SET calls = ? WHERE space = ? AND repository = ? AND path = ?",
-        ((dump_calls(found), *repository.key, path) for path, found in calls.items()),
+        ((_dump_calls(found), *repository.key, path) for path, found in calls.items()),
     )
 
 
@@ -159,14 +181,118 @@ def touch(writer: Writer, repository: Repository) -> None:
 
 def drop(writer: Writer, repository: Repository) -> int:
     """Delete a repository; return how many files it had."""
-    marks.drop(writer, *repository.key)
-    writer.execute("DELETE FROM code_relation WHERE space = ? AND repository = ?", repository.key)
-    files = writer.execute(
-        "DELETE FROM code_file WHERE space = ? AND repository = ?", repository.key
-    )
+    of_it = "WHERE space = ? AND repository = ?"
+    writer.execute(f"DELETE FROM code_change {of_it}", repository.key)
+    writer.execute(f"DELETE FROM code_relation {of_it}", repository.key)
+    files = writer.execute(f"DELETE FROM code_file {of_it}", repository.key)
     writer.execute("DELETE FROM code_repository WHERE space = ? AND id = ?", repository.key)
     return files
 
 
 def _repository(row: Row) -> Repository:
     return Repository(int(row[0]), int(row[1]), str(row[2]), row[3], row[4], row[5], int(row[6]))
+
+
+def dump_file(file: IndexedFile) -> bytes:
+    """The bytes of a file; ``load_file`` is the inverse."""
+    parsed = file.parsed
+    outline = {
+        "language": parsed.language,
+        "definitions": parsed.definitions,
+        "calls": parsed.calls,
+        "imports": parsed.imports,
+        "bindings": parsed.bindings,
+    }
+    none = np.zeros((0, 2), dtype=np.uint32)
+    arrays: dict[str, NDArray[Any]] = {
+        "source": np.frombuffer(parsed.source, dtype=np.uint8),
+        "outline": np.frombuffer(json.dumps(outline, default=_fields).encode(), dtype=np.uint8),
+        "fragments": np.array(
+            [[item.first, item.last, item.definition] for item in file.fragments], dtype=np.int32
+        ).reshape(-1, 3),
+        "term_counts": np.array([len(item) for item in file.terms], dtype=np.int32),
+        "terms": np.concatenate([none, *file.terms]),
+        "parent": file.trunk.parent,
+        "calls": file.trunk.calls,
+        "definitions": file.trunk.definitions,
+        "fragment": file.trunk.fragment,
+        "node": file.trunk.node,
+        "share": file.trunk.share,
+    }
+    if file.vectors is not None:
+        arrays["vectors"] = file.vectors
+    return zlib.compress(_dump_arrays(arrays), _LEVEL)
+
+
+def load_file(data: bytes) -> IndexedFile:
+    """The file that ``dump_file`` made ``data`` of."""
+    arrays = _load_arrays(zlib.decompress(data))
+    bounds = np.cumsum(arrays["term_counts"])[:-1]
+    counted = np.split(arrays["terms"], bounds) if len(arrays["term_counts"]) else []
+    columns = {name: arrays[name] for name in ("parent", "calls", "definitions")}
+    entries = {name: arrays[name] for name in ("fragment", "node", "share")}
+    source = arrays["source"].tobytes()
+    outline = arrays["outline"].tobytes()
+    fragments = arrays["fragments"].tolist()
+    return IndexedFile(
+        source=source,
+        decode=cache(lambda: _parse_outline(json.loads(outline), source)),
+        fragments=tuple(Lines(*row) for row in fragments),
+        terms=tuple(counted),
+        trunk=Trunk(**columns, fragments=len(fragments), **entries),
+        vectors=arrays.get("vectors"),
+    )
+
+
+def _dump_arrays(arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Arrays by name: the length of a head, the head, and their bytes one after another.
+
+    numpy's own format has a head for each array, which takes longer to read than the array.
+    """
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    shapes = [(name, array.dtype.str, array.shape) for name, array in plain.items()]
+    head = json.dumps(shapes).encode()
+    return b"".join([len(head).to_bytes(4, "little"), head, *(a.tobytes() for a in plain.values())])
+
+
+def _load_arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    at = 4 + int.from_bytes(data[:4], "little")
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, kind, shape in json.loads(data[4:at]):
+        dtype, count = np.dtype(kind), math.prod(shape)
+        arrays[name] = np.frombuffer(data, dtype, count, at).reshape(shape)
+        at += count * dtype.itemsize
+    return arrays
+
+
+def _dump_calls(candidates: Candidates) -> bytes:
+    return zlib.compress(json.dumps(candidates).encode(), _LEVEL)
+
+
+def _parse_outline(outline: dict[str, Any], source: bytes) -> ParsedFile:
+    return ParsedFile(
+        language=outline["language"],
+        source=source,
+        tree=NO_TREE,
+        definitions=tuple(map(_definition, outline["definitions"])),
+        calls=tuple(CallSite(*row) for row in outline["calls"]),
+        imports=tuple(ImportedName(*row) for row in outline["imports"]),
+        bindings=tuple(TypedVariable(*row) for row in outline["bindings"]),
+    )
+
+
+def _definition(row: list[Any]) -> CodeDefinition:
+    fields = dict(zip(CodeDefinition.__slots__, row, strict=True))
+    body = fields["body"]
+    fields |= {
+        "span": SourceSpan(*fields["span"]),
+        "body": None if body is None else SourceSpan(*body),
+        "bases": tuple(fields["bases"]),
+        "attributes": tuple(fields["attributes"]),
+    }
+    return CodeDefinition(**fields)
+
+
+def _fields(value: Any) -> list[Any]:
+    """The fields of a slotted dataclass, which JSON does not know."""
+    return [getattr(value, name) for name in value.__slots__]

@@ -24,24 +24,18 @@ class Lines:
 
 def cut(parsed: ParsedFile, unit: Unit) -> tuple[Lines, ...]:
     """The fragments of a file in order; without blank ones. Raise InputError."""
-    lines, window = parsed.lines(), window_of(unit)
-    fragments = _windows(len(lines), *window) if window else _blocks(parsed, len(lines))
+    lines, fragments = parsed.lines(), list[Lines]()
+    if window := window_of(unit):
+        size, overlap = window
+        for at in range(0, max(len(lines) - overlap, 1), size - overlap):
+            fragments.append(Lines(at + 1, min(at + size, len(lines)), NONE))
+    else:
+        _cut_range(parsed.definitions, 1, len(lines), NONE, fragments)
     return tuple(
         piece
         for piece in fragments
         if any(line.strip() for line in lines[piece.first - 1 : piece.last])
     )
-
-
-def _windows(lines: int, size: int, overlap: int) -> list[Lines]:
-    starts = range(0, max(lines - overlap, 1), size - overlap)
-    return [Lines(at + 1, min(at + size, lines), NONE) for at in starts]
-
-
-def _blocks(parsed: ParsedFile, lines: int) -> list[Lines]:
-    fragments: list[Lines] = []
-    _cut_range(parsed.definitions, 1, lines, NONE, fragments)
-    return fragments
 
 
 def _cut_range(

@@ -62,7 +62,6 @@ class CallSite:
     name: str
     receiver: str
     """The receiver of the name, as written (``self``, ``os.path``), or an empty string."""
-    span: SourceSpan
     node: int
     scope: int
     """The index of the innermost definition around it, or ``NONE``."""
@@ -79,7 +78,6 @@ class ImportedName:
     module: str
     name: str
     alias: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +115,6 @@ class ParsedFile:
     calls: tuple[CallSite, ...]
     imports: tuple[ImportedName, ...]
     bindings: tuple[TypedVariable, ...]
-    comments: tuple[SourceSpan, ...]
-    has_errors: bool
-    """Whether some of the text is not valid in the language; the rest is parsed all the same."""
 
     def lines(self) -> list[bytes]:
         """The lines of the file, without line feeds."""

@@ -41,7 +41,7 @@ def parse(text: str, language: str | None) -> ParsedFile:
     """
     source = _encode(text)
     if language is None:
-        return ParsedFile(None, source, _tree_of_lines(source), (), (), (), (), (), False)
+        return ParsedFile(None, source, _tree_of_lines(source), (), (), (), ())
     return _Reading(source, language).result()
 
 
@@ -126,8 +126,6 @@ class _Reading:
             calls=tuple(self.calls()),
             imports=tuple(self.imports()),
             bindings=tuple(self.bindings()),
-            comments=tuple(comments),
-            has_errors=self.root.has_error,
         )
 
     def definitions(self, comments: Iterable[SourceSpan]) -> list[CodeDefinition]:
@@ -232,7 +230,6 @@ class _Reading:
             yield CallSite(
                 name=_text(match["callee"][0]),
                 receiver=_receiver(match["receiver"][0]) if "receiver" in match else "",
-                span=_span(node),
                 node=self.index[node.id],
                 scope=self.scopes.around(node),
             )
@@ -242,8 +239,7 @@ class _Reading:
         for match in self.matches["import"]:
             name = "*" if "wildcard" in match else _first(match, "imported")
             module = _first(match, "module").strip(_QUOTES)
-            line = match["import"][0].start_point.row + 1
-            yield ImportedName(module, name, _first(match, "alias"), line)
+            yield ImportedName(module, name, _first(match, "alias"))
 
     def bindings(self) -> Iterator[TypedVariable]:
         """Variables of known type."""

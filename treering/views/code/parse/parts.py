@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -50,7 +50,6 @@ class CodePart:
     kind: PartKind
     text: str
     first_line: int = field(compare=False)
-    last_line: int = field(compare=False)
     source: str = field(default="", compare=False)
 
 
@@ -58,32 +57,18 @@ Parts = Counter[CodePart]
 """A bag of parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeReading:
-    """The compared parts of a definition, in the order of its lines.
-
-    ``statements`` are those of a class or file, without imports.
-    """
-
-    parts: tuple[CodePart, ...]
-    statements: tuple[CodePart, ...] = ()
-
-    def bag(self, *kinds: PartKind) -> Parts:
-        """The bag of parts of ``kinds``, or of all that bear behaviour."""
-        chosen = kinds or BEHAVIOUR
-        return Counter(part for part in self.parts if part.kind in chosen)
-
-
 @lru_cache(_MEMORY)
-def read_definition(code: str, name: str, language: str) -> CodeReading | None:
-    """The reading of the definition called ``name``, or None if ``code`` lacks it.
+def read_definition(code: str, name: str, language: str) -> tuple[CodePart, ...] | None:
+    """The parts of the definition called ``name``, in order, or None if ``code`` lacks it.
 
     The last definition of that name counts, as it does when the source is run; of a method without
-    its class, the name alone. Without a name, what a class or file says beside its definitions.
+    its class, the name alone. Without a name, what a class or file says beside its definitions, and
+    then its statements but for imports.
     """
     definitions, root = outline_of(code, language)
     if not name:
-        return _Surroundings(Syntax(root, language), root).result()
+        surroundings = _Surroundings(Syntax(root, language), root)
+        return (*surroundings.of_body(), *surroundings.statements())
     named = [
         definition for definition in definitions if name in (definition.name, definition.qualified)
     ]
@@ -94,7 +79,8 @@ def read_definition(code: str, name: str, language: str) -> CodeReading | None:
         return None
     span = named[-1].span
     node = root.named_descendant_for_byte_range(span.start, span.end)
-    return _Function(Syntax(root, language), node or root).result()
+    function = _Function(Syntax(root, language), node or root)
+    return (*function.of_signature(), *function.of_body())
 
 
 class _Function:
@@ -116,10 +102,18 @@ class _Function:
 
     def local_names(self) -> set[str]:
         """Names that the definition binds itself: assigned, looped over, caught."""
-        return set(self.bound_names())
-
-    def result(self) -> CodeReading:
-        return CodeReading((*self.of_signature(), *self.of_body()))
+        names = set()
+        for node in (self.core, *_descendants(self.core)):
+            if not self.syntax.has(node, "binder"):
+                continue
+            stack = [child for name in _BOUND for child in node.children_by_field_name(name)]
+            while stack:
+                here = stack.pop()
+                if self.syntax.has(here, "name"):
+                    names.add(source_of(here))
+                elif not self.syntax.has(here, "outlives"):
+                    stack.extend(here.named_children)
+        return names
 
     def of_signature(self) -> Iterator[CodePart]:
         """The parts before the body."""
@@ -177,20 +171,16 @@ class _Function:
             for inner in _descendants(node):
                 if has(inner, "call"):
                     yield self.part("finally", inner, self.callee(inner))
-        elif has(node, "option") and (call := self.call_around(node)) is not None:
+        elif has(node, "option") and node.parent is not None and (call := node.parent.parent):
             yield self.part("option", node, f"{self.callee(call)} ( {self.text(node)} )")
         elif has(node, "step") and not has(node, "raise"):
             call = next((n for n in (node, *_descendants(node)) if has(n, "call")), node)
             yield self.part("step", node, self.callee(call))
         elif has(node, "setting"):
-            yield from self.setting_part(node)
-
-    def setting_part(self, node: Node) -> Iterator[CodePart]:
-        """A name and its value, where it can be known outside."""
-        target, value = field_of(node, *_TARGET), field_of(node, *_VALUE)
-        if target is not None and value is not None and self.is_known(target):
-            name = self.text(target).rpartition(" . ")[2]
-            yield self.part("setting", node, f"{name} = {self.text(value)}")
+            target, value = field_of(node, *_TARGET), field_of(node, *_VALUE)
+            if target is not None and value is not None and self.is_known(target):
+                name = self.text(target).rpartition(" . ")[2]
+                yield self.part("setting", node, f"{name} = {self.text(value)}")
 
     def outlives(self, target: Node) -> bool:
         """Whether what is assigned is there after the call; Go has lists of targets."""
@@ -203,8 +193,8 @@ class _Function:
 
     def part(self, kind: PartKind, node: Node, text: str, source: str = "") -> CodePart:
         """The part that a node is; ``source`` if that is not what the node has."""
-        first, last = node.start_point.row + 1, node.end_point.row + 1
-        return CodePart(kind, text, first, last, source or self.syntax.as_written(node))
+        first = node.start_point.row + 1
+        return CodePart(kind, text, first, source or self.syntax.as_written(node))
 
     def text(self, node: Node) -> str:
         """A node's tokens, its own names made comparable."""
@@ -233,10 +223,6 @@ class _Function:
             above = above.parent
         return above.child_by_field_name("condition") if above else None
 
-    def call_around(self, node: Node) -> Node | None:
-        listed = node.parent
-        return listed.parent if listed is not None else None
-
     def parameter_name(self, node: Node) -> str:
         """The name of a parameter."""
         named = field_of(node, "name", "pattern", "declarator")
@@ -248,18 +234,6 @@ class _Function:
         names = [n for n in _descendants(written) if self.syntax.has(n, "name")]
         return source_of(names[0] if len(names) == 1 else written)
 
-    def bound_names(self) -> Iterator[str]:
-        for node in (self.core, *_descendants(self.core)):
-            if not self.syntax.has(node, "binder"):
-                continue
-            stack = [child for name in _BOUND for child in node.children_by_field_name(name)]
-            while stack:
-                here = stack.pop()
-                if self.syntax.has(here, "name"):
-                    yield source_of(here)
-                elif not self.syntax.has(here, "outlives"):
-                    stack.extend(here.named_children)
-
 
 class _Surroundings(_Function):
     """The text of a class or file outside its definitions: every name in it is known outside."""
@@ -267,16 +241,10 @@ class _Surroundings(_Function):
     def local_names(self) -> set[str]:
         return set()
 
-    def of_signature(self) -> Iterator[CodePart]:
-        return iter(())
-
-    def result(self) -> CodeReading:
-        statements = (
-            self.part("statement", node, f"{node.type} {self.text(node)}")
-            for node in self.syntax.statement_nodes()
-            if not self.syntax.has(node, "import")
-        )
-        return replace(super().result(), statements=tuple(statements))
+    def statements(self) -> Iterator[CodePart]:
+        for node in self.syntax.statement_nodes():
+            if not self.syntax.has(node, "import"):
+                yield self.part("statement", node, f"{node.type} {self.text(node)}")
 
     def body(self) -> Node | None:
         return self.core

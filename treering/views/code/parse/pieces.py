@@ -11,8 +11,8 @@ from treering.views.code.parse.language import LANGUAGES, language_of
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile
 from treering.views.code.parse.parser import parse
 from treering.views.code.parse.parts import (
+    BEHAVIOUR,
     CodePart,
-    CodeReading,
     Parts,
     overlap,
     read_definition,
@@ -55,19 +55,22 @@ class CodePiece:
         """The key of its sequence."""
         return f"{self.path}::{self.qualified}"
 
-    def read(self) -> CodeReading | None:
-        """Its compared parts; None if its code does not hold the definition."""
-        return read_definition(self.code, self.qualified if self.is_function else "", self.language)
+    def _read(self) -> tuple[CodePart, ...]:
+        name = self.qualified if self.is_function else ""
+        return read_definition(self.code, name, self.language) or ()
 
     def parts(self) -> tuple[CodePart, ...]:
         """All that is compared of it, in the order of its lines."""
-        reading = self.read()
-        return reading.parts if reading is not None else ()
+        return tuple(part for part in self._read() if part.kind != "statement")
+
+    def statements(self) -> list[str]:
+        """The statements of a class or file but imports."""
+        return [part.text for part in self._read() if part.kind == "statement"]
 
     def behaviour(self) -> Parts:
         """The parts of a function that bear behaviour; nothing of a class or file."""
-        reading = self.read() if self.is_function else None
-        return reading.bag() if reading is not None else Counter()
+        parts = self._read() if self.is_function else ()
+        return Counter(part for part in parts if part.kind in BEHAVIOUR)
 
     def dense(self) -> str:
         """Its code without blank lines."""
@@ -109,7 +112,9 @@ def changes(
     changed = [
         DefinitionChange(old[key], piece)
         for key, piece in new.items()
-        if key in old and _differ(old[key], piece)
+        if key in old
+        and old[key].dense() != piece.dense()
+        and (piece.is_function or old[key].statements() != piece.statements())
     ]
     changed += [DefinitionChange(matched.get(key), piece) for key, piece in come.items()]
     continued = {piece.key for piece in matched.values()}
@@ -145,21 +150,14 @@ def all_pieces(files: Mapping[str, str]) -> dict[str, CodePiece]:
     return {key: piece for path, text in files.items() for key, piece in pieces(path, text).items()}
 
 
-def in_class(signature: str, code: str, language: str) -> str:
+def in_class(signature: str, method: str, language: str) -> str:
     """The code of a method in the header of its class, where a method needs one to parse."""
     match LANGUAGES[language].methods_in:
         case "indent":
-            return _wrap_method(signature, textwrap.indent(textwrap.dedent(code), "    "), language)
+            return f"{signature}:\n{method}"
         case "braces":
-            return _wrap_method(signature, code, language)
-        case _:
-            return code
-
-
-def _wrap_method(signature: str, method: str, language: str) -> str:
-    if LANGUAGES[language].methods_in == "indent":
-        return f"{signature}:\n{method}"
-    return f"{signature} {{\n{method}\n}}"
+            return f"{signature} {{\n{method}\n}}"
+    return method
 
 
 def _pieces(path: str, language: str, parsed: ParsedFile) -> Iterator[CodePiece]:
@@ -207,19 +205,7 @@ def _alone(parsed: ParsedFile, definition: CodeDefinition, language: str) -> tup
     inside = parsed.definitions[definition.parent] if definition.parent != NONE else None
     if inside is None or not LANGUAGES[language].methods_in:
         return textwrap.dedent(text), 0
-    return _wrap_method(inside.signature, text, language), 1
-
-
-def _differ(old: CodePiece, new: CodePiece) -> bool:
-    if old.dense() == new.dense():
-        return False
-    return new.is_function or _statements(old) != _statements(new)
-
-
-def _statements(piece: CodePiece) -> list[str]:
-    """The statements of a class or file but imports."""
-    reading = piece.read()
-    return [statement.text for statement in reading.statements] if reading else []
+    return in_class(inside.signature, text, language), 1
 
 
 def _match_pieces(
@@ -235,11 +221,8 @@ def _match_pieces(
     ]
     taken: set[str] = set()
     for likeness, was, now in sorted(pairs, key=lambda pair: -pair[0]):
-        enough = MOVED if _name(was) == _name(now) else RENAMED
+        names = {piece.qualified.rpartition(".")[2] for piece in (was, now)}
+        enough = RENAMED if len(names) > 1 else MOVED
         if likeness >= enough and taken.isdisjoint({was.key, now.key}):
             taken |= {was.key, now.key}
             yield now.key, was
-
-
-def _name(piece: CodePiece) -> str:
-    return piece.qualified.rpartition(".")[2]

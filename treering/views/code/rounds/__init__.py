@@ -1,1 +1,1 @@
-"""Rounds of work: recorded in the journal, found in git, and marks on outdated talk."""
+"""Rounds of work: recorded in the journal, and found in git."""

@@ -56,11 +56,6 @@ def is_inside(path: str) -> bool:
     return bool(parts) and parts[0] != "/" and ".." not in parts and path.isprintable()
 
 
-def source_of(block: SessionBlock) -> str:
-    """The source that a block's entry belongs to."""
-    return f"{SOURCE}{block.path}"
-
-
 def draft(recorded: RecordedBlock) -> Draft:
     """The entry of a block."""
     block = recorded.block
@@ -211,10 +206,12 @@ def sequences(
     alone = _chains(record for record in every if record.seq not in taken)
     # A key stays as it is where it is the only one, and says its repository where it is not.
     count = Counter(key for _, key in by_place)
-    return alone | {
-        key if count[key] + (key in alone) == 1 else f"{key}{_IN}{_short(where)}": sequence
-        for (where, key), sequence in by_place.items()
-    }
+    for (where, key), sequence in by_place.items():
+        if count[key] + (key in alone) > 1:
+            # A folder in full, a commit abbreviated.
+            key += _IN + (where if "/" in where or "\\" in where else where[:_SHORT])
+        alone[key] = sequence
+    return alone
 
 
 def _blocks_of(
@@ -246,19 +243,14 @@ def repositories(named: Iterable[RepositoryNames]) -> list[tuple[RepositoryNames
     """
     groups: list[tuple[RepositoryNames, ...]] = []
     for names in dict.fromkeys(filter(None, named)):
-        same = [group for group in groups if any(_is_same(names, other) for other in group)]
+        same = [
+            group
+            for group in groups
+            if any(names[0] in other or other[0] in names for other in group)
+        ]
         groups = [group for group in groups if group not in same]
         groups.append((names, *(other for group in same for other in group)))
     return groups
-
-
-def _is_same(first: RepositoryNames, other: RepositoryNames) -> bool:
-    return first[0] in other or other[0] in first
-
-
-def _short(repository: str) -> str:
-    """A repository's name as it is shown: a folder in full, a commit abbreviated."""
-    return repository if "/" in repository or "\\" in repository else repository[:_SHORT]
 
 
 def sequence(recorded: Iterable[RecordedBlock]) -> tuple[SessionBlock, ...]:

@@ -14,12 +14,11 @@ from treering.journal.space import Space, SpaceWriter
 from treering.records import Forgotten
 from treering.text import check_text
 from treering.views.code.parse.pieces import CodePiece, all_pieces, changes, dense
-from treering.views.code.parse.statements import change
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import WORKING_TREE, Git
 from treering.views.code.rounds.history import Checkout, EarlierChange, piece_of
 from treering.views.code.rounds.recorded import RecordedBlock
-from treering.views.code.rounds.session import RepositoryNames, SessionBlock
+from treering.views.code.rounds.session import RepositoryNames, SessionBlock, change
 from treering.views.erase import Eraser
 
 Files = Mapping[str, str]
@@ -105,7 +104,13 @@ class Rounds:
         fresh = recorded.fresh_lines(block.code, previous)
         record = RecordedBlock(block, before=code_found, fresh=fresh, context=context)
         with self._space.write() as writer:
-            _refuse_what_shows_forgotten(recorded.load(writer, writer.id), shown)
+            now = {record.seq: record for record in recorded.load(writer, writer.id)}
+            if changed := sum(now.get(record.seq) != record for record in shown):
+                raise ReplyDiscarded(
+                    f"the model's code was not recorded: {changed} of the {len(shown)} rounds that "
+                    "it was shown were forgotten or changed meanwhile, and it may quote them; ask "
+                    "again"
+                )
             id_ = self._store(writer, writer.id, record)
             if note:
                 self._annotate(writer, shown[-1], replace(shown[-1].block, note=note), id_)
@@ -164,21 +169,8 @@ class Rounds:
             return recorded.extent(reader, reader.id), recorded.load(reader, reader.id)
 
     def _store(self, writer: Writer, space: int, block: RecordedBlock) -> str:
-        source = sources.source_id(writer, space, recorded.source_of(block.block))
+        source = sources.source_id(writer, space, f"{recorded.SOURCE}{block.block.path}")
         return writing.append(writer, space, source, [recorded.draft(block)]).ids[0]
-
-
-def _refuse_what_shows_forgotten(
-    every: Iterable[RecordedBlock], shown: Sequence[RecordedBlock]
-) -> None:
-    """Raise ReplyDiscarded if a block that a model was shown is gone, or is another now."""
-    now = {record.seq: record for record in every}
-    changed = sum(now.get(record.seq) != record for record in shown)
-    if changed:
-        raise ReplyDiscarded(
-            f"the model's code was not recorded: {changed} of the {len(shown)} rounds that it "
-            "was shown were forgotten or changed meanwhile, and it may quote them; ask again"
-        )
 
 
 def story_of(
@@ -205,50 +197,37 @@ def story_of(
 def _with_commits(
     commits: Sequence[EarlierChange], sequence: Sequence[SessionBlock]
 ) -> Iterator[SessionBlock]:
-    """Commits and rounds. A commit that took in rounds is part of the last of them."""
+    """Commits and rounds. A commit that took in rounds is part of the last of them.
+
+    Those left the commit's code, and follow the code that the commit began with.
+    """
+    codes = [dense(block.code) for block in sequence]
     taken: dict[int, EarlierChange] = {}
     for commit in commits:
-        place = _round_of_commit(commit, sequence, taken.keys())
-        if place is None:
-            yield _as_block(commit)
+        assert commit.at is not None
+        before, after = dense(_code(commit.before)), dense(_code(commit.after))
+        if before:
+            start = codes.index(before) + 1 if before in codes else len(codes)
+        else:  # rounds made the definition, if the first one did not find it
+            start = 0 if sequence and sequence[0].instruction else len(codes)
+        ends = commit.at + timedelta(seconds=1)  # git knows whole seconds
+        places = [
+            place
+            for place in range(start, len(codes))
+            if sequence[place].instruction
+            and codes[place] == after
+            and place not in taken
+            and _when(sequence[place]) < ends
+        ]
+        if places:
+            taken[places[-1]] = commit
         else:
-            taken[place] = commit
+            yield _as_block(commit)
     for place, block in enumerate(sequence):
         if place in taken:
             yield replace(block, commit=taken[place].name, message=taken[place].instruction)
         elif block.instruction:
             yield block
-
-
-def _round_of_commit(
-    commit: EarlierChange, sequence: Sequence[SessionBlock], others: Collection[int]
-) -> int | None:
-    """The place of the last round before a commit that left the commit's code, or None.
-
-    It is in a stretch of rounds that began with the code that the commit began with.
-    """
-    codes = [dense(block.code) for block in sequence]
-    before, after = dense(_code(commit.before)), dense(_code(commit.after))
-    if before:
-        start = codes.index(before) + 1 if before in codes else len(codes)
-    else:  # rounds made the definition, if the first one did not find it
-        start = 0 if sequence and sequence[0].instruction else len(codes)
-    places = [
-        place
-        for place in range(start, len(codes))
-        if sequence[place].instruction
-        and codes[place] == after
-        and place not in others
-        and _is_before(sequence[place], commit)
-    ]
-    return places[-1] if places else None
-
-
-def _is_before(block: SessionBlock, commit: EarlierChange) -> bool:
-    """Whether a round is older than a commit; git knows whole seconds."""
-    if block.at is None or commit.at is None:
-        return True
-    return block.at < commit.at + timedelta(seconds=1)
 
 
 def _blocks(
@@ -270,7 +249,9 @@ def _blocks(
     if checkout.names:
         sequences = checkout.sequences(every, paths)
     else:
-        sequences = recorded.sequences(every, _only_repository(every))
+        # Files that name no repository are of the only one recorded, if there is only one.
+        there = recorded.repositories(block.block.repository for block in every)
+        sequences = recorded.sequences(every, there[0][0] if len(there) == 1 else ())
     old = _pieces_before(all_pieces(before or {}), paths, committed, sequences)
     now = datetime.now(UTC)
     for change_ in changes(old, all_pieces(after)):
@@ -317,26 +298,16 @@ def _pieces_before(
     before = dict(old)
     for key, sequence in sequences.items():
         last = sequence[-1].block
-        if last.path in paths and not _is_newer(committed, last):
+        when = committed.get(last.path)  # None if it counts as the newest
+        is_newer = last.path in committed and (
+            when is None or (last.at is not None and when > last.at)
+        )
+        if last.path in paths and not is_newer:
             before.pop(key, None)
             if last.code:
                 piece = old.get(key)
                 before[key] = replace(piece, code=last.code) if piece else piece_of(last)
     return before
-
-
-def _is_newer(committed: Committed, block: SessionBlock) -> bool:
-    """Whether the former text of a block's file is newer than the block."""
-    if block.path not in committed:
-        return False
-    when = committed[block.path]
-    return when is None or (block.at is not None and when > block.at)
-
-
-def _only_repository(every: Sequence[RecordedBlock]) -> RepositoryNames:
-    """The repository of files that name none: the only one recorded, if there is only one."""
-    there = recorded.repositories(block.block.repository for block in every)
-    return there[0][0] if len(there) == 1 else ()
 
 
 def _code(piece: CodePiece | None) -> str:

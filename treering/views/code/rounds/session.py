@@ -1,17 +1,22 @@
-"""Session memory: rounds of work on a definition, remembered as blocks (CodeMEM 3.4)."""
+"""Session memory: rounds of work on a definition, remembered as blocks (CodeMEM 3.4).
+
+A block has the AST diff of its round: statements added and deleted. A statement is any node
+directly in a block of code. One with blocks in it is compared by its head, and its inner statements
+separately, so that moving or indenting changes nothing. White space, comments, docstrings and the
+kind of quotes are not compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from treering.views.code.parse.statements import CodeDelta, change
+from treering import forks
 
 SAME_INTENT = 0.95
 """τ: instructions at least this similar speak of the same thing (the paper's value)."""
-
-NO_CHANGE = CodeDelta()
 
 RepositoryNames = tuple[str, ...]
 """The names of a repository: its first commit, other commits that its history begins with, and
@@ -19,6 +24,36 @@ its folder, as far as there are any (``git.identities``)."""
 
 Similarity = Callable[[str, str], float]
 """Similarity of two instructions, 1 for the same meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeStatement:
+    """A normalised AST node: equal texts of equal type are the same in any place.
+
+    ``source`` is how it is written, without the blocks in it.
+    """
+
+    type: str
+    text: str
+    first_line: int = field(compare=False)
+    source: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeDelta:
+    """Δ = (Δ_add, Δ_del): statements only in the newer and only in the older version."""
+
+    added: frozenset[CodeStatement] = frozenset()
+    deleted: frozenset[CodeStatement] = frozenset()
+
+    def reversing(self, earlier: CodeDelta) -> CodeDelta:
+        """Conf (eq. 9): what ``earlier`` deleted and this adds, or added and this deletes."""
+        added = (statement for statement in self.added if statement in earlier.deleted)
+        deleted = (statement for statement in self.deleted if statement in earlier.added)
+        return CodeDelta(frozenset(added), frozenset(deleted))
+
+
+NO_CHANGE = CodeDelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +111,36 @@ def with_changes(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
             block = replace(block, change=delta)
         sequence.append(block)
     return tuple(sequence)
+
+
+def statements(source: str, language: str) -> tuple[CodeStatement, ...]:
+    """Every statement of ``source`` in order, with repetitions."""
+    # An `add` reads notes of rounds and parses no code: the parser comes with the first change.
+    with forks.importing():
+        from treering.views.code.parse.parser import syntax_root
+        from treering.views.code.parse.syntax import Syntax
+
+    syntax = Syntax(syntax_root(source.encode(), language), language)
+    return tuple(
+        CodeStatement(
+            type=node.type,
+            text=syntax.text(node),
+            first_line=node.start_point.row + 1,
+            source=syntax.as_written(node),
+        )
+        for node in syntax.statement_nodes()
+    )
+
+
+def change(before: str, after: str, language: str) -> CodeDelta:
+    """The change from ``before`` to ``after``; each repetition of a statement counts."""
+    old, new = statements(before, language), statements(after, language)
+    return CodeDelta(frozenset(_surplus(new, old)), frozenset(_surplus(old, new)))
+
+
+def _surplus(of: Iterable[CodeStatement], over: Iterable[CodeStatement]) -> Iterator[CodeStatement]:
+    left = Counter(over)
+    for statement in of:
+        left[statement] -= 1
+        if left[statement] < 0:
+            yield statement

@@ -1,26 +1,40 @@
-"""A whole round with a language model (CodeMEM, figure 2). The code it writes is never run here.
+"""``memory.code.generate``: a whole round with a language model (CodeMEM, figure 2).
 
 Judge and context memory, note and session memory, generation, detection, and a second generation
-where the draft undoes something: each a function, so that a round reads as the figure does.
+where the draft undoes something. The code that is written is never run here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
 
-from treering.errors import LLMReplyError
-from treering.llm.contract import Reply, Usage
+from treering.errors import InputError, LLMReplyError, UnknownName
+from treering.llm.account import ModelAccount
+from treering.llm.contract import Message, Reply, Usage
 from treering.llm.prompts import load
-from treering.views.choices import DetectorName
 from treering.views.code.guard.printed import printed_reversals
 from treering.views.code.guard.report import Reversal, likely_reversals
-from treering.views.code.index.blocks import CodeBlock
+from treering.views.code.index.blocks import CodeBlock, best_blocks, blocks_named
+from treering.views.code.index.code_index import CodeIndex
+from treering.views.code.parse.language import LANGUAGES, language_of
 from treering.views.code.parse.pieces import DefinitionChange, in_class, pieces
-from treering.views.code.rounds.history import changes_of, piece_of
-from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity, working_memory
-from treering.views.code.write.context_memory import ContextMemory, Judgement
+from treering.views.code.rounds import recorded
+from treering.views.code.rounds.history import Checkout, changes_of, piece_of
+from treering.views.code.rounds.recorded import RecordedBlock
+from treering.views.code.rounds.rounds import Rounds
+from treering.views.code.rounds.session import SessionBlock, Similarity, working_memory
+from treering.views.code.write.context_memory import (
+    ContextMemory,
+    Judgement,
+    llm_judge,
+    name_judge,
+)
+from treering.views.settings import SpaceSettings
 
 CODE_TOKENS = 1500
 """Room for a function of some 150 lines."""
@@ -30,22 +44,7 @@ CONTEXT_BUDGET = 2000
 """Tokens of repository context in a prompt: FragRel's 2K."""
 
 _NOTHING = "(none)"
-
-
-@dataclass(frozen=True, slots=True)
-class WritingTarget:
-    """The definition that a round writes: its place and its name."""
-
-    path: str
-    qualified: str
-    language: str
-    header: str = ""
-    """The signature of the class that a method is in."""
-
-    @property
-    def name(self) -> str:
-        """The last part of its name."""
-        return self.qualified.rpartition(".")[2]
+_FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,65 +74,116 @@ class GeneratedCode:
 
 
 @dataclass(frozen=True, slots=True)
-class RepositoryContext:
-    """The repository context of a prompt, and the blocks that it shows with their code."""
+class _Target:
+    """The definition that a round writes: its place, and the signature of the class it is in."""
 
-    text: str
-    whole: tuple[CodeBlock, ...]
-
-
-Ask = Callable[[str, str, int], Reply]
-"""Asks a model: the operation that pays, the prompt, and the most tokens. Raises LLMError."""
+    path: str
+    qualified: str
+    language: str
+    header: str
 
 
-@dataclass(frozen=True, slots=True)
-class RoundParts:
-    """The parts of a round. ``shown`` makes what a prompt has of the context memory's blocks."""
+class Coder:
+    """Writes code in rounds and records them, with the keys of the context memory."""
 
-    context: ContextMemory
-    ask: Ask
-    similarity: Similarity
-    shown: Callable[[Sequence[CodeBlock]], RepositoryContext]
-    detector: DetectorName = "rules"
-    alike: float = SAME_INTENT
+    def __init__(self, rounds: Rounds, account: ModelAccount, similarity: Similarity) -> None:
+        self._rounds = rounds
+        self._account = account
+        self._similarity = similarity
 
+    def write(
+        self,
+        instruction: str,
+        definition: str,
+        settings: SpaceSettings,
+        index: CodeIndex | None,
+        checkout: Checkout,
+        budget: int,
+    ) -> GeneratedCode:
+        """One round on a definition, recorded; ``checkout`` is where its code is worked on.
 
-def write_round(
-    instruction: str, target: WritingTarget, blocks: Sequence[SessionBlock], parts: RoundParts
-) -> GeneratedCode:
-    """One round: ``blocks`` is the definition's sequence so far, oldest first, perhaps empty.
+        Raises InputError, UnknownName, LLMError; LLMReplyError when the reply does not hold the
+        definition.
+        """
+        sequences = recorded.sequences(self._rounds.every(), checkout.names or None)
+        key = _find_key(definition, sequences, index)
+        earlier = checkout.rounds_here(key, sequences.get(key, []))
+        blocks = recorded.sequence(earlier)
+        target, there = _target(key, blocks, index)
+        if not blocks and there:
+            blocks = (SessionBlock(target.qualified, "", there, target.language, path=target.path),)
+        context = self._context(earlier, settings, index)
+        self._rounds.begin()
+        result = self._round(instruction, target, blocks, context, settings, budget)
+        written = replace(
+            result.block, at=datetime.now(UTC), repository=checkout.names, branch=checkout.branch
+        )
+        found = "" if earlier else there
+        block = self._rounds.add(written, found, context.keys, earlier, result.note)
+        return replace(result, block=block)
 
-    Raises InputError, LLMError; LLMReplyError when the reply does not hold the definition.
-    """
-    context, ask = parts.context, parts.ask
-    judgement = context.begin(instruction)
-    usage = Usage()
-    note = ""
-    if blocks and blocks[-1].instruction and not blocks[-1].note:
-        reply = ask("code note", note_prompt(blocks[-1], instruction), NOTE_TOKENS)
-        note, usage = reply.text.strip(), usage + reply.usage
-        blocks = [*blocks[:-1], replace(blocks[-1], note=note)]
-    memory = working_memory(blocks, parts.similarity, parts.alike)
-    repository = parts.shown(context.blocks)
-    reply = ask("code", _prompt(repository.text, memory, (), "", instruction), CODE_TOKENS)
-    code, usage = _code(reply, target), usage + reply.usage
-    lost, draft = _lost_by(parts, blocks, instruction, code), ""
-    if lost:
-        prompt = _prompt(repository.text, memory, lost, code, instruction)
-        reply = ask("code", prompt, CODE_TOKENS)
-        draft, code, usage = code, _code(reply, target), usage + reply.usage
-        lost = _lost_by(parts, blocks, instruction, code)
-    context.end(code, target.language)
-    block = SessionBlock(target.qualified, instruction, code, target.language, path=target.path)
-    return GeneratedCode(code, block, judgement, repository.whole, memory, lost, draft, note, usage)
+    def _context(
+        self, earlier: Sequence[RecordedBlock], settings: SpaceSettings, index: CodeIndex | None
+    ) -> ContextMemory:
+        """The context memory as the last round with one left it."""
 
+        def retrieve(query: str) -> Sequence[CodeBlock]:
+            count, alpha = settings.documents, settings.block_alpha
+            return best_blocks(index, query, count, alpha, aside=settings.aside) if index else ()
 
-def _lost_by(
-    parts: RoundParts, blocks: Sequence[SessionBlock], instruction: str, code: str
-) -> tuple[Reversal, ...]:
-    if parts.detector == "printed":
-        return printed_reversals(blocks, instruction, code, parts.similarity, parts.alike)
-    return undone_by(blocks, code) if parts.detector == "rules" else ()
+        names = {definition.name for _, definition in index.definitions()} if index else set[str]()
+        judge = name_judge(names.__contains__)
+        if settings.judge == "llm":
+            judge = llm_judge(self._account.llm(), partial(self._account.pay, "code judge"))
+        past = [record for record in earlier if record.context is not None]
+        keys = past[-1].context or () if past else ()
+        blocks = [block for key in keys for block in (blocks_named(index, key) if index else ())]
+        instructions = [record.block.instruction for record in past]
+        return ContextMemory(retrieve, judge, blocks, settings.context, instructions)
+
+    def _round(
+        self,
+        instruction: str,
+        target: _Target,
+        blocks: Sequence[SessionBlock],
+        context: ContextMemory,
+        settings: SpaceSettings,
+        budget: int,
+    ) -> GeneratedCode:
+        """One round: ``blocks`` is the definition's sequence so far, oldest first."""
+        judgement = context.begin(instruction)
+        usage, note = Usage(), ""
+        if blocks and blocks[-1].instruction and not blocks[-1].note:
+            reply = self._ask("code note", _note_prompt(blocks[-1], instruction), NOTE_TOKENS)
+            note, usage = reply.text.strip(), usage + reply.usage
+            blocks = [*blocks[:-1], replace(blocks[-1], note=note)]
+        memory = working_memory(blocks, self._similarity, settings.alike)
+        count = self._account.llm().count_tokens
+        shown, whole = repository_context(context.blocks, count, budget)
+
+        def lost_by(code: str) -> tuple[Reversal, ...]:
+            if settings.detector == "printed":
+                return printed_reversals(
+                    blocks, instruction, code, self._similarity, settings.alike
+                )
+            return undone_by(blocks, code) if settings.detector == "rules" else ()
+
+        reply = self._ask("code", _prompt(shown, memory, (), "", instruction), CODE_TOKENS)
+        code, usage = _read_code(reply, target), usage + reply.usage
+        lost, draft = lost_by(code), ""
+        if lost:
+            reply = self._ask("code", _prompt(shown, memory, lost, code, instruction), CODE_TOKENS)
+            draft, code, usage = code, _read_code(reply, target), usage + reply.usage
+            lost = lost_by(code)
+        context.end(code, target.language)
+        block = SessionBlock(target.qualified, instruction, code, target.language, path=target.path)
+        return GeneratedCode(code, block, judgement, whole, memory, lost, draft, note, usage)
+
+    def _ask(self, operation: str, prompt: str, max_tokens: int) -> Reply:
+        request = [Message("user", prompt)]
+        reply = self._account.llm().complete(request, max_tokens=max_tokens, temperature=0.0)
+        self._account.pay(operation, reply)
+        return reply
 
 
 def undone_by(blocks: Sequence[SessionBlock], code: str) -> tuple[Reversal, ...]:
@@ -144,19 +194,13 @@ def undone_by(blocks: Sequence[SessionBlock], code: str) -> tuple[Reversal, ...]
     return likely_reversals(change, changes_of(blocks))
 
 
-def note_prompt(block: SessionBlock, following: str) -> str:
-    """The prompt for the note of a block, now that the next instruction is known."""
-    return load("codemem_note").fill(
-        instruction=block.instruction,
-        change="\n".join(_change_lines(block)) or block.code,
-        next_instruction=following,
-    )
-
-
 def repository_context(
     blocks: Sequence[CodeBlock], count_tokens: Callable[[str], int], budget: int
-) -> RepositoryContext:
-    """The values of blocks, in order, as far as they fit; the keys of the others."""
+) -> tuple[str, tuple[CodeBlock, ...]]:
+    """The text of blocks, in order, as far as their values fit, else their keys.
+
+    Also return the blocks whose values fit.
+    """
     shown: list[str] = []
     whole: list[CodeBlock] = []
     for block in blocks:
@@ -166,7 +210,60 @@ def repository_context(
                 shown.append(text)
                 whole += [block] if text is value else []
                 break
-    return RepositoryContext("\n\n".join(shown), tuple(whole))
+    return "\n\n".join(shown), tuple(whole)
+
+
+def code_of(reply: str) -> str:
+    """The longest fenced block of a reply, or all of it where nothing is fenced.
+
+    The last fence may be missing: a reply that was cut off is still code.
+    """
+    blocks = _FENCED.findall(reply)
+    return max(blocks, key=len) if blocks else reply
+
+
+def _find_key(definition: str, keys: Iterable[str], index: CodeIndex | None) -> str:
+    """The definition that is meant: a known one, or a new one as ``PATH::NAME``."""
+    indexed = index.definitions() if index else ()
+    try:
+        there = {f"{path}::{defined.qualified}" for path, defined in indexed}
+        return recorded.find_key(definition, {*keys, *there})
+    except UnknownName:
+        path, mark, name = definition.partition("::")
+        if not mark or not name:
+            raise
+    if not recorded.is_inside(path) or language_of(path) is None:
+        raise InputError(f"{path!r} is not the path of a source file in a known language")
+    return definition
+
+
+def _target(
+    key: str, blocks: Sequence[SessionBlock], index: CodeIndex | None
+) -> tuple[_Target, str]:
+    """The place of a definition, and its code in the index, if it is there."""
+    path, _, qualified = key.partition("::")
+    language = language_of(path) or blocks[-1].language
+    file = index.files.get(path) if index else None
+    piece, header = None, ""
+    owner = qualified.rpartition(".")[0]
+    if owner:
+        last = owner.rpartition(".")[2]
+        first = blocks[-1].code.partition("\n")[0].rstrip(":{ ") if blocks else ""
+        header = first if last in first else f"class {last}"
+    if file is not None:
+        signatures = {each.qualified: each.signature for each in file.parsed.definitions}
+        header = signatures.get(owner, header)
+        piece = pieces(path, file.parsed.source.decode(errors="replace")).get(key)
+    return _Target(path, qualified, language, header), piece.code if piece else ""
+
+
+def _note_prompt(block: SessionBlock, following: str) -> str:
+    """The prompt for the note of a block, now that the next instruction is known."""
+    return load("codemem_note").fill(
+        instruction=block.instruction,
+        change="\n".join(_change_lines(block)) or block.code,
+        next_instruction=following,
+    )
 
 
 def _prompt(
@@ -176,10 +273,16 @@ def _prompt(
     draft: str,
     instruction: str,
 ) -> str:
+    """The prompt for code; ``lost`` are requirements that a draft undoes (eq. 15)."""
     sections = [_block_text(block, whole=block is memory[-1]) for block in memory]
     if lost:
         sections.append(f"A draft that must not be used as it is:\n{draft}")
-        sections += [_lost(loss) for loss in lost]
+    for loss in lost:
+        first = f"The draft undoes this earlier instruction, which still holds: {loss.instruction}"
+        missing = [f"Missing: {part}" for part in loss.missing]
+        # A rule may name nothing that is gone, only what that instruction had removed.
+        back = [] if missing else [f"There again: {line.text}" for line in loss.now]
+        sections.append("\n".join([first, *missing, *back]))
     return load("codemem_generate").fill(
         repo_context=repository or _NOTHING,
         memory_blocks="\n\n".join(sections) or _NOTHING,
@@ -202,43 +305,20 @@ def _change_lines(block: SessionBlock) -> Iterator[str]:
             yield f"{sign} {statement.text}"
 
 
-def _lost(loss: Reversal) -> str:
-    """A requirement that the draft undoes (eq. 15)."""
-    first = f"The draft undoes this earlier instruction, which still holds: {loss.instruction}"
-    missing = (f"Missing: {part}" for part in loss.missing)
-    # A rule may name nothing that is gone, only what that instruction had removed.
-    back = () if loss.missing else (f"There again: {line.text}" for line in loss.now)
-    return "\n".join([first, *missing, *back])
-
-
-def _code(reply: Reply, target: WritingTarget) -> str:
+def _read_code(reply: Reply, target: _Target) -> str:
     """The definition in a reply, as code that parses alone."""
-    by_key = pieces(target.path, code_of(reply.text))
-    named = [
-        candidate
-        for candidate in by_key.values()
-        if candidate.qualified.rpartition(".")[2] == target.name
-    ]
+    name = target.qualified.rpartition(".")[2]
+    written = pieces(target.path, code_of(reply.text)).values()
+    named = [piece for piece in written if piece.qualified.rpartition(".")[2] == name]
     if not named:
         raise LLMReplyError(
             f"{reply.model} should write {target.qualified} and did not; it wrote "
             f"{reply.text[:200]!r}. Say in the instruction what it is called"
         )
-    piece = next(
-        (candidate for candidate in named if candidate.qualified == target.qualified), named[-1]
-    )
+    piece = next((piece for piece in named if piece.qualified == target.qualified), named[-1])
     if target.header and not piece.header:
-        return in_class(target.header, piece.code, target.language)
+        code = piece.code
+        if LANGUAGES[target.language].methods_in == "indent":
+            code = textwrap.indent(textwrap.dedent(code), "    ")
+        return in_class(target.header, code, target.language)
     return piece.code
-
-
-_FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
-
-
-def code_of(reply: str) -> str:
-    """The longest fenced block of a reply, or all of it where nothing is fenced.
-
-    The last fence may be missing: a reply that was cut off is still code.
-    """
-    blocks = _FENCED.findall(reply)
-    return max(blocks, key=len) if blocks else reply
