@@ -44,7 +44,7 @@ from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
 from treering.search.snapshot import Cosines, Wanted
 from treering.search.terms import terms
-from treering.views.candidates import database_vectors, heads, sample, source
+from treering.views.candidates import database_vectors, heads, source
 from treering.views.candidates.heads import PieceHeads, PieceRanges
 from treering.views.candidates.postings import A_TERM, HeldTerms
 from treering.views.fragments import store
@@ -582,7 +582,7 @@ def test_a_sample_stands_for_its_space_until_that_has_changed_much(same: Pair) -
     snapshot = same.exact._views.searcher.snapshot()
     assert snapshot is not None
     read: Callable[[Any], Any] = snapshot.items.vectors.__getitem__
-    drawn = sample.Sample.draw(snapshot, read, 10)
+    drawn = database_vectors.Sample.draw(snapshot, read, 10)
     which, rows = drawn.there(snapshot)
     assert len(drawn.fragment) < len(snapshot)
     assert np.count_nonzero(drawn.is_drawn) == 10

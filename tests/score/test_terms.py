@@ -13,15 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.search import languages
-from treering.search.languages import is_english
+from treering.search import terms as terms_module
 from treering.search.terms import (
     ASKS,
     index_text,
+    is_english,
     shared_words,
     stem,
     terms,
-    terms_of,
     terms_version,
 )
 
@@ -70,40 +69,6 @@ def test_any_text_has_terms_sorted_by_hash_each_once(text: str) -> None:
     assert (found[:, 1] > 0).all()
 
 
-WORDS = st.sampled_from(
-    (
-        *("Ana's", "parseHTTPResponse", "we'll", "'", "''", "a''b", "dogs'", "_", "x_1", "9"),
-        *(
-            "der",
-            "und",
-            "die",
-            "ben",
-            "la",
-            "casa",
-            "el",
-            "café",
-            "東京",
-            "The",
-            "MAY",
-            "\0",
-            "\x1c",
-        ),
-    )
-)
-
-
-@given(st.lists(st.lists(WORDS | st.text(max_size=6), max_size=8).map(" ".join), max_size=8))
-def test_texts_have_together_the_terms_that_each_has_alone(texts: list[str]) -> None:
-    together = terms_of(texts)
-    assert [of.tolist() for of in together] == [terms(text).tolist() for text in texts]
-    assert all(of.dtype == np.uint32 and of.shape[1:] == (2,) for of in together)
-
-
-@given(st.lists(st.text(st.characters(max_codepoint=127)).filter(lambda text: "\0" not in text)))
-def test_texts_of_ascii_have_together_the_terms_that_each_has_alone(texts: list[str]) -> None:
-    assert [of.tolist() for of in terms_of(texts)] == [terms(text).tolist() for text in texts]
-
-
 def test_a_date_is_put_in_words() -> None:
     assert index_text("We met.", datetime(2026, 5, 3, tzinfo=UTC)) == "We met. 3 May 2026"
     assert index_text("We met.", None) == "We met."
@@ -111,7 +76,7 @@ def test_a_date_is_put_in_words() -> None:
 
 @pytest.mark.parametrize("mark", ["?", "\uff1f", "\u061f"])
 def test_a_text_with_a_question_mark_has_a_term_of_its_own(mark: str) -> None:
-    [asked, said] = terms_of([index_text(f"Did we meet{mark}", None), "Did we meet"])
+    asked, said = terms(index_text(f"Did we meet{mark}", None)), terms("Did we meet")
     assert set(asked[:, 0]) - set(said[:, 0]) == set(terms(ASKS)[:, 0])
 
 
@@ -187,8 +152,8 @@ def test_a_word_is_matched_as_it_is_whatever_language_the_words_around_it_are_in
     ["Porto is 5 km away", "me too", "Io and the Galleria", "El Greco painted it", "See ya, Ana"],
 )
 def test_a_few_foreign_words_make_no_english_text_foreign(text: str) -> None:
-    words = frozenset(languages.words_of(languages.plain(text)))
-    assert languages.language_of(words) == languages.ENGLISH
+    words = frozenset(terms_module.words_of(terms_module.plain(text)))
+    assert terms_module.language_of(words) == terms_module.ENGLISH
 
 
 @pytest.mark.parametrize(
@@ -206,20 +171,20 @@ def test_what_is_not_seen_does_not_part_words_or_make_others(written: str, query
 
 def test_other_function_words_are_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     before = terms_version.__wrapped__()
-    more = languages.function_words() | {"foobar": ("dutch",)}
-    monkeypatch.setattr(languages, "function_words", lambda: more)
+    more = terms_module.function_words() | {"foobar": ("dutch",)}
+    monkeypatch.setattr(terms_module, "function_words", lambda: more)
     assert terms_version.__wrapped__() != before
 
 
 def test_a_vowel_sign_does_not_part_a_word() -> None:
-    assert languages.words_of(languages.plain("हिन्दी में")) == ["हिन्दी", "में"]
-    assert languages.words_of(languages.plain("e\u0301te\u0301")) == ["été"]
+    assert terms_module.words_of(terms_module.plain("हिन्दी में")) == ["हिन्दी", "में"]
+    assert terms_module.words_of(terms_module.plain("e\u0301te\u0301")) == ["été"]
 
 
 @given(st.text())
 def test_no_letter_or_digit_is_lost_between_words(text: str) -> None:
-    plain = languages.plain(text)
-    words = "".join(languages.words_of(plain))
+    plain = terms_module.plain(text)
+    words = "".join(terms_module.words_of(plain))
     assert [c for c in words if c.isalnum()] == [c for c in plain if c.isalnum()]
 
 

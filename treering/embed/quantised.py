@@ -2,7 +2,7 @@
 
 A row x is stored as whole numbers ``codes`` from −127 to 127 and one ``scale``, with
 ``x ≈ scale · codes``. The cosine of two unit vectors of 384 dimensions is then off by about 0.0005;
-where that could decide, the floats are read from the database (``treering.search.exact_rescore``).
+where that could decide, the floats are read from the database (``treering.search.ranking``).
 """
 
 from __future__ import annotations

@@ -13,10 +13,9 @@ from treering.journal.space import SpaceReader
 from treering.journal.stored import cut
 from treering.records import BLOCK, Folded, Hit
 from treering.search.filters import RowFilter
-from treering.search.languages import is_unspaced
 from treering.search.marks import Mark, Quote
 from treering.search.snapshot import FragmentSource, Snapshot
-from treering.search.terms import terms
+from treering.search.terms import is_unspaced, terms
 
 if TYPE_CHECKING:
     from treering.search.rounds import RankedRows

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats, union
 from treering.parallel import for_each_piece
 from treering.records import KINDS, Kind
-from treering.search.exact_rescore import LEAST_SHARE, Refinement
-from treering.search.languages import is_english
 from treering.search.ranking import (
+    LEAST_SHARE,
     Contribution,
     Queries,
     Ranking,
+    Refinement,
     RowValues,
     Signal,
     Stage,
@@ -49,6 +49,7 @@ from treering.search.scores import (
 )
 from treering.search.signals.question import When
 from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
+from treering.search.terms import is_english
 
 BEST = 128
 """Rows that are promising by the cosines that are known at first, where most are missing."""

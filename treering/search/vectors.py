@@ -7,13 +7,12 @@ with a scale a row (``treering.embed.quantised``), which take a quarter of the m
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import pairwise
 from types import ModuleType
 from typing import Any, Literal, Protocol, runtime_checkable
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,24 +26,10 @@ from treering.scratch import lent
 BLOCK_BYTES = 2 << 20
 """Of one block, one large page: a row that goes or comes late has so much copied."""
 
-TRANSPOSED_BYTES = 128 << 20
-"""A matrix of eight bits up to this size has a transposed copy, with which ``project`` takes half
-the time. A larger one would fill the main memory."""
-
-SAMPLED_ROWS = 1 << 17
-"""Rows drawn by chance for a sum over more than twice as many. Their mean is off by a deviation
-over 362, the root of this: less than the error of a cosine in eight bits."""
-
-FAR = 4.0  # deviations from the mean beyond which a score counts itself, as a sample misses it
-
 CONVERTED_ROWS = 512  # rows made floats at a time: they stay in the processor's cache
 
 
-Project = Callable[["Block", Floats, Floats], None]
-"""Writes ``block.T @ scores`` to the last of its arguments, for scores of shape (n, Q)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """Rows side by side: eight-bit codes with a scale a row, or floats, whose scale is None."""
 
@@ -94,16 +79,8 @@ class Block:
 class VectorBlocks:
     """A matrix of shape (N, d) in blocks. Immutable."""
 
-    def __init__(
-        self,
-        blocks: Sequence[Block],
-        width: int,
-        transposed_bytes: int = TRANSPOSED_BYTES,
-        sampled_rows: int = SAMPLED_ROWS,
-    ) -> None:
+    def __init__(self, blocks: Sequence[Block], width: int) -> None:
         self.blocks = tuple(blocks)
-        self._transposed_bytes = transposed_bytes
-        self._sampled_rows = sampled_rows
         self._starts: list[int] = np.cumsum([0, *map(len, blocks)]).tolist()
         self.shape = (self._starts[-1], width)
 
@@ -173,122 +150,32 @@ class VectorBlocks:
         return result
 
     def project(self, scores: Floats) -> Floats:
-        """Return ``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q).
-
-        Blocks of eight bits get transposed copies if the matrix is not large. For a large one the
-        differences from the mean score are summed over a sample of the rows.
-        """
+        """Return ``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q)."""
         columns = scores if scores.ndim == 2 else scores[:, None]
-        each = len(self) // max(self._sampled_rows, 1)
-        if len(self) * self.shape[1] <= self._transposed_bytes:
-            total = self._added_up(columns, _project_codes)
-        elif each < 2 or self.is_exact:
-            total = self._added_up(columns, _projected_as_floats)
-        else:
-            total = self._project_by_sample(columns, each)
-        return total if scores.ndim == 2 else total[:, 0]
-
-    def _added_up(self, columns: Floats, project_codes: Project) -> Floats:
-        """Return the sums over all blocks, by ``project_codes`` for those of eight bits."""
         spans = list(self.spans())
         sums = np.zeros((len(spans), self.shape[1], columns.shape[1]), dtype=np.float32)
 
         def work(at: int) -> None:
             block, where = spans[at]
-            project = _projected_floats if block.scale is None else project_codes
-            project(block, columns[where], sums[at])
+            _project(block, columns[where], sums[at])
 
         for_each(work, len(spans), len(self))
         total: Floats = sums.sum(axis=0, dtype=np.float64).astype(np.float32)
-        return total
-
-    def _project_by_sample(self, columns: Floats, each: int) -> Floats:
-        """Return the sums by one row of ``each``, and by all rows with scores far from the mean."""
-        size = len(self)
-        sums = np.array([power_sums(column) for column in columns.T])
-        centre = sums[:, 0] / size
-        deviation = np.sqrt(np.maximum(sums[:, 1] / size - centre**2, 0))
-        mean, far = centre.astype(np.float32), (FAR * deviation).astype(np.float32)
-
-        def project(block: Block, scores: Floats, out: Floats) -> None:
-            _projected_sample(block, scores - mean, far, each, out)
-            out += _row_sum(block)[:, None] * mean
-
-        return self._added_up(columns, project)
+        return total if scores.ndim == 2 else total[:, 0]
 
 
-_transposed: WeakKeyDictionary[Block, Bytes] = WeakKeyDictionary()
-
-
-def _projected_floats(block: Block, scores: Floats, out: Floats) -> None:
-    np.dot(block.rows.T, scores, out=out)
-
-
-def _project_codes(block: Block, scores: Floats, out: Floats) -> None:
-    assert block.scale is not None  # else the rows are floats
-    rows = _transposed.get(block)
-    if rows is None:
-        rows = _transposed[block] = np.ascontiguousarray(block.rows.T)
-    # The scale of a row is a factor of its score; both digits of that pass in one product.
-    digits = _digits((scores * block.scale[:, None]).T, fine=True)
-    products = whole_products(rows, np.concatenate([codes for codes, _ in digits]))
-    products = products * np.concatenate([scale for _, scale in digits])
-    np.add(products[:, : scores.shape[1]], products[:, scores.shape[1] :], out=out)
-
-
-def _projected_as_floats(block: Block, scores: Floats, out: Floats) -> None:
-    assert block.scale is not None  # else the rows are floats
-    _transposed.pop(block, None)  # of a time when the matrix was smaller
-    _add_up(block.rows, scores * block.scale[:, None], out)
-
-
-def _add_up(rows: Bytes, weights: Floats, out: Floats) -> None:
-    """``rows.T @ weights``."""
-    room = np.empty((min(CONVERTED_ROWS, len(rows)), rows.shape[1]), dtype=np.float32)
-    out[:] = 0
-    for start in range(0, len(rows), CONVERTED_ROWS):
-        part = slice(start, min(start + CONVERTED_ROWS, len(rows)))
+def _project(block: Block, scores: Floats, out: Floats) -> None:
+    """Write ``block.T @ scores``; codes become floats a few rows at a time."""
+    if block.scale is None:
+        np.dot(block.rows.T, scores, out=out)
+        return
+    weights, size = scores * block.scale[:, None], len(block)
+    room = np.empty((min(CONVERTED_ROWS, size), block.rows.shape[1]), dtype=np.float32)
+    for start in range(0, size, CONVERTED_ROWS):
+        part = slice(start, min(start + CONVERTED_ROWS, size))
         converted = room[: part.stop - start]
-        _numkong().astype(rows[part], "f32", out=converted)  # numpy has no fast loop for it
+        _numkong().astype(block.rows[part], "f32", out=converted)  # numpy has no fast loop for it
         out += converted.T @ weights[part]
-
-
-def _projected_sample(block: Block, scores: Floats, far: Floats, each: int, out: Floats) -> None:
-    """Write about ``block.T @ scores``: each row that was drawn stands for those around it, too."""
-    assert block.scale is not None  # else the rows are floats
-    picks, lengths = _draw_rows(len(block), each)
-    is_far = np.abs(scores) > far
-    rows = union(picks, np.flatnonzero(is_far.any(axis=1)))
-    stands_for = np.zeros(len(rows), dtype=np.float32)
-    stands_for[np.searchsorted(rows, picks)] = lengths
-    weights = np.where(is_far[rows], np.float32(1), stands_for[:, None])
-    weights *= scores[rows]
-    weights *= block.scale[rows, None]
-    _add_up(block.rows.take(rows, axis=0), weights, out)
-
-
-@lru_cache(maxsize=64)
-def _draw_rows(size: int, each: int) -> tuple[Codes, Codes]:
-    """Return one row of each group of ``each`` rows, and the sizes of the groups.
-
-    It is drawn by chance, the same each time: every n-th turn may be of one speaker.
-    """
-    firsts = np.arange(0, size, each)
-    lengths = np.minimum(each, size - firsts)
-    return firsts + np.random.default_rng(size).integers(0, lengths), lengths
-
-
-_row_sums: WeakKeyDictionary[Block, Floats] = WeakKeyDictionary()
-
-
-def _row_sum(block: Block) -> Floats:
-    """Return the sum of the rows of a block, shape (d,), from a cache."""
-    total = _row_sums.get(block)
-    if total is None:
-        total = np.zeros((block.rows.shape[1], 1), dtype=np.float32)
-        _projected_as_floats(block, np.ones((len(block), 1), dtype=np.float32), total)
-        total = _row_sums[block] = total[:, 0]
-    return total
 
 
 def _floats(block: Block, out: Floats, queries: Floats) -> None:

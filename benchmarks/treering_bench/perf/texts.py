@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from treering.arrays import Floats
-from treering.search.languages import stop_words
+from treering.search.terms import stop_words
 
 WORDS = 18  # words a turn: 100 characters, as in LoCoMo
 VOCABULARY = 30_000

@@ -16,13 +16,12 @@ from treering.arrays import Codes, Floats
 from treering.journal import entries, sources
 from treering.journal.space import SpaceReader
 from treering.records import KINDS
-from treering.search import languages
 from treering.search.hits import RowReader
 from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage
 from treering.search.relations.contract import alpha_of
 from treering.search.scores import standardise
 from treering.search.snapshot import Snapshot
-from treering.search.terms import Terms, terms
+from treering.search.terms import Terms, plain, spans_of, terms, words_of
 
 BEST_ROWS: Final = 64  # rows whose sources are read
 
@@ -91,7 +90,7 @@ def name_forms(source: str) -> set[str]:
 
 
 def _words(text: str) -> list[str]:
-    return languages.words_of(languages.plain(text.replace("_", " ")))
+    return words_of(plain(text.replace("_", " ")))
 
 
 def _grams(query: str) -> set[str]:
@@ -316,7 +315,7 @@ def _is_title(name: str, head: str) -> bool:
     if not _in_words(head).startswith(name):
         return False
     # A sign for letters, such as ℡, is a word in plain text only.
-    spans = list(islice(languages.spans_of(head), len(name.split())))
+    spans = list(islice(spans_of(head), len(name.split())))
     return bool(spans) and _TITLE_END.match(head, spans[-1][1]) is not None
 
 
@@ -365,4 +364,4 @@ def _joins(gap: str, last: int) -> bool:
 
 def _in_words(text: str) -> str:
     """Return a text in plain words, to compare how texts begin; it ends with a space."""
-    return "".join(f"{word} " for word in languages.words_of(languages.plain(text)))
+    return "".join(f"{word} " for word in words_of(plain(text)))

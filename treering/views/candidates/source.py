@@ -29,9 +29,8 @@ from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms
 from treering.search.vectors import Block, Matrix, VectorBlocks
 from treering.split import Span
-from treering.views.candidates.database_vectors import DatabaseMatrix, DatabaseVectors, Held
+from treering.views.candidates.database_vectors import DRAWN, DatabaseMatrix, DatabaseVectors, Held
 from treering.views.candidates.postings import SLOT_BITS, TermReader
-from treering.views.candidates.sample import DRAWN
 from treering.views.fragments import store
 from treering.views.fragments.columns import Column, EmbeddedRows, VectorRows, segment_of
 from treering.views.fragments.table import Table

@@ -23,8 +23,8 @@ from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 from treering.records import Entry, Progress
-from treering.search.languages import find_words
 from treering.search.periods import names_date
+from treering.search.terms import find_words
 from treering.views.facts import store
 from treering.views.facts.change import (
     SENSES,

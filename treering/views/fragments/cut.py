@@ -13,7 +13,7 @@ from treering.embed.contract import Embedder
 from treering.journal.entries import OWN_SOURCES
 from treering.llm.tokens import tokens_upto
 from treering.records import Entry
-from treering.search.terms import Terms, index_text, terms_of
+from treering.search.terms import Terms, index_text, terms
 from treering.split import FragmentSize, Lengths, Span, split
 from treering.split.text import MAX_FRAGMENT_CHARS, LengthUnit, spans, words_upto
 from treering.text import with_speaker
@@ -86,7 +86,7 @@ def _pieces(
     """The pieces of entries, given their spans and texts, and vectors of the first texts."""
     times = (entries[seq].at for seq, spans in cuts.items() for _ in spans)
     # No model needs to see the date.
-    counted = iter(terms_of([index_text(text, at) for text, at in zip(texts, times, strict=True)]))
+    counted = (terms(index_text(text, at)) for text, at in zip(texts, times, strict=True))
     rows = iter(vectors)
     return {
         seq: [Piece(span, next(counted), next(rows, None)) for span in spans]

@@ -23,7 +23,7 @@ from treering.search.ranking import Queries
 from treering.search.relations.contract import MISSING, Items, Plan, Relations, Weighted
 from treering.search.relations.group import GroupOperator
 from treering.search.snapshot import Snapshot, widen
-from treering.search.terms import Terms, terms
+from treering.search.terms import Terms, query_terms, terms
 from treering.views.fragments import store as fragments
 from treering.views.memos import store
 from treering.views.memos.record import MemoHit, is_from
@@ -123,7 +123,7 @@ class MemoSearch:
         """
         topic = Weighted(space.relation, TOPIC_ALPHA)
         plan = {kind: [*weighted, topic] for kind, weighted in defaults.items()}
-        queries = Queries([query], [terms(query)], vectors, mode)
+        queries = Queries([query], [query_terms(query)], vectors, mode)
         ranking = rank(space.snapshot, self._relations, plan, queries)
         # The fragments only pass on scores; the rows of memos alone may be hits.
         first = len(space.snapshot) - len(space.memos)

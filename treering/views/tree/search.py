@@ -22,7 +22,7 @@ from treering.search.relations.contract import MISSING, Items, Plan, Relation, R
 from treering.search.relations.tree import TreeOperator, TreeRelation
 from treering.search.rounds import group_rows, reading_of
 from treering.search.snapshot import Snapshot, widen
-from treering.search.terms import Terms, terms
+from treering.search.terms import Terms, query_terms, terms
 from treering.views.tree import store
 from treering.views.tree.leaves import leaf_of_fragments, rounds
 from treering.views.tree.shape import NOWHERE, ROOT, Tree
@@ -209,7 +209,7 @@ class TreeSearch:
             ]
             for kind, weighted in plan.items()
         }
-        asked = Queries(queries, [terms(query) for query in queries], vectors, mode, now)
+        asked = Queries(queries, [query_terms(query) for query in queries], vectors, mode, now)
         return rank(wide.snapshot, self._relations, bound, asked)
 
 
