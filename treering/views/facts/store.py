@@ -20,10 +20,10 @@ VIEW: Final = "facts"
 PERSON: Final = "person"
 """The maker of a change that a person noted with ``supersede``."""
 
-MAX_SHOWN: Final = 200  # characters of a newer statement beside an older one
+MAX_SHOWN: Final = 200  # characters of a newer statement beside an older statement
 
 Group = tuple[str, str]  # subject and attribute
-Pair = tuple[DatedStatement, DatedStatement]  # a superseded statement, and the newer one
+Pair = tuple[DatedStatement, DatedStatement]  # a superseded statement, and the newer statement
 
 LISTED: Final = "IN (SELECT value FROM json_each(?))"
 """The condition that a column is in a list, which is a parameter as JSON."""
@@ -38,11 +38,17 @@ def put(writer: SpaceWriter, entry: int, at: int, statements: Iterable[Statement
     """Store statements of an entry, said ``at`` microseconds since the epoch."""
     rows = [
         (
-            *(writer.id, entry, at, _topic((one.subject, one.attribute))),
-            *(one.subject, one.attribute, one.value, one.sense),
-            *(one.start, one.stop, int(one.single), one.speaker, one.reader),
+            *(writer.id, entry, at, _topic((statement.subject, statement.attribute))),
+            *(statement.subject, statement.attribute, statement.value, statement.sense),
+            *(
+                statement.start,
+                statement.stop,
+                int(statement.single),
+                statement.speaker,
+                statement.reader,
+            ),
         )
-        for one in statements
+        for statement in statements
     ]
     writer.many(
         f"INSERT INTO statement (space, entry, said, topic, {_FIELDS})"
@@ -64,7 +70,7 @@ def _first_topic(subject: str) -> int:
 
 
 def of_subjects(subjects: Collection[str]) -> tuple[str, list[Value]]:
-    """Return the condition, with its parameters, that a statement is about one of some subjects."""
+    """Return the condition, with its parameters, of statements about some subjects."""
     lowest = [_first_topic(subject) for subject in subjects]
     ranges = " OR ".join(["topic BETWEEN ? AND ?"] * len(lowest))
     bounds: list[Value] = []
@@ -74,7 +80,7 @@ def of_subjects(subjects: Collection[str]) -> tuple[str, list[Value]]:
 
 
 def of_groups(groups: Collection[Group]) -> tuple[str, list[Value]]:
-    """Return the condition, with its parameters, that a statement is of one of some groups."""
+    """Return the condition, with its parameters, of statements of some groups."""
     subjects, attributes = ({group[place] for group in groups} for place in (0, 1))
     condition = f" AND topic {LISTED} AND subject {LISTED} AND attribute {LISTED}"
     values = ([_topic(group) for group in groups], subjects, attributes)
@@ -102,7 +108,7 @@ def erase(writer: SpaceWriter, seqs: Sequence[int], reader: str | None = None) -
     condition, params = f" AND entry {LISTED}", [json.dumps(list(seqs))]
     if reader is not None:
         condition, params = f"{condition} AND reader = ?", [*params, reader]
-    groups = {one.group for one in dated_statements(writer, condition, *params)}
+    groups = {statement.group for statement in dated_statements(writer, condition, *params)}
     if not groups:
         return 0
     count = writer.execute(
@@ -139,7 +145,9 @@ def decide(writer: SpaceWriter, groups: Iterable[Group]) -> None:
             condition, params = of_groups([group])
             stated = dated_statements(writer, condition, *params)
             newer = {older.id: newer.id for older, newer in find_superseded(stated)}
-            changed = [one.id for one in stated if one.newer != newer.get(one.id)]
+            changed = [
+                statement.id for statement in stated if statement.newer != newer.get(statement.id)
+            ]
             writer.many(
                 "UPDATE statement SET newer = ? WHERE space = ? AND id = ?",
                 [(newer.get(number), writer.id, number) for number in changed],
@@ -159,26 +167,31 @@ def may_change(reader: Reader, group: Group) -> bool:
 def pairs(
     reader: Reader, as_of: int | None = None, condition: str = "", *params: Value
 ) -> list[Pair]:
-    """Superseded statements, each with the newer one, in the order of the newer ones.
+    """Superseded statements, each with the newer statement, in the order of the newer ones.
 
     A condition is about the superseded ones. With ``as_of``, in microseconds since the epoch, the
-    statements made by then decide again: a later one may confirm a statement superseded then.
+    statements made by then decide again: a later statement may confirm a statement superseded then.
     """
     if as_of is None:
         older = dated_statements(reader, f" AND newer IS NOT NULL{condition}", *params)
         if not older:
             return []
-        listed = json.dumps(sorted({one.newer or 0 for one in older}))
-        by_id = {one.id: one for one in dated_statements(reader, f" AND id {LISTED}", listed)}
-        found = [(one, by_id[one.newer]) for one in older if one.newer in by_id]
+        listed = json.dumps(sorted({statement.newer or 0 for statement in older}))
+        by_id = {
+            statement.id: statement
+            for statement in dated_statements(reader, f" AND id {LISTED}", listed)
+        }
+        found = [
+            (statement, by_id[statement.newer]) for statement in older if statement.newer in by_id
+        ]
     else:
         chosen = dated_statements(reader, condition, *params)
-        by_group = {one.group: list[DatedStatement]() for one in chosen}
+        by_group = {statement.group: list[DatedStatement]() for statement in chosen}
         groups, names = of_groups(by_group)
-        for one in dated_statements(reader, groups, *names) if condition else chosen:
-            if one.at <= as_of and one.group in by_group:
-                by_group[one.group].append(one)
-        ids = {one.id for one in chosen}
+        for statement in dated_statements(reader, groups, *names) if condition else chosen:
+            if statement.at <= as_of and statement.group in by_group:
+                by_group[statement.group].append(statement)
+        ids = {statement.id for statement in chosen}
         decided = (pair for group in by_group.values() for pair in find_superseded(group))
         found = [pair for pair in decided if pair[0].id in ids]
     return sorted(found, key=lambda pair: (pair[1].order, pair[0].order))
@@ -238,7 +251,7 @@ def replacements(
 
 
 def newer_of(older: DatedStatement, newer: DatedStatement, entry_of: Mapping[int, Entry]) -> Newer:
-    """A newer statement as it is shown beside the older one."""
+    """A newer statement as it is shown beside the older statement."""
     entry, before = entry_of[newer.entry], entry_of[older.entry]
     of = clause(older.statement, before)
     is_whole = of == before.text.strip()
