@@ -122,6 +122,28 @@ ROWS = {
         field("pinned"),
         True,
     ),
+    "retract": Row(
+        lambda memory, entry: memory.retract(entry, "sold"),
+        ["retract", "{id}", "--reason", "sold"],
+        ("POST", "retract", {"entry_id": "{id}", "reason": "sold"}),
+        field("reason"),
+        "sold",
+        is_once=True,
+    ),
+    "history": Row(
+        lambda memory, entry: memory.history(entry),
+        ["show", "{id}", "--history"],
+        ("GET", "entries/{id}/history", None),
+        len,
+        0,
+    ),
+    "withheld": Row(
+        lambda memory, _: memory.withheld(),
+        ["list", "--withheld"],
+        ("GET", "withheld", None),
+        len,
+        0,
+    ),
     "forget": Row(
         lambda memory, _: memory.forget(speaker="Ana"),
         ["forget", "--speaker", "Ana", "--yes"],

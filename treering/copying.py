@@ -177,7 +177,7 @@ def _missing_lines(
     numbering = Numbering()
     for text, digest in lines:
         [parsed] = exchange.read_entries([text])
-        if isinstance(parsed, exchange.SupersededLine | Tombstone):
+        if isinstance(parsed, exchange.SupersededLine | exchange.WithheldLine | Tombstone):
             last.append(text)
             continue
         if not isinstance(parsed[1], Draft):

@@ -10,11 +10,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
-from treering import forks
+from treering import corrections, forks
 from treering.errors import InputError, UnknownName
 from treering.hints import Hint
 from treering.ingest.intake import Intake
 from treering.ingest.staging import WasCutShort
+from treering.ingest.withheld import held_alone
 from treering.journal import entries, reply_sources
 from treering.journal.fields import checked_name
 from treering.journal.space import Space, SpaceReader, SpaceWriter
@@ -35,8 +36,38 @@ def forget_entries(
 ) -> Forgotten:
     """Erase the entries of some ids that meet a condition; without ids, all that meet it.
 
-    Raise UnknownName, InputError, JournalCorrupt. Nothing is erased then.
+    Withheld entries and the history of all of them go, too. Raise UnknownName, InputError,
+    JournalCorrupt. Nothing is erased then.
     """
+    erased: Forgotten | None = None
+    try:
+        erased = _forget_visible(space, views, intake, entry_ids, condition, replies=replies)
+    except UnknownName:
+        held = held_alone(space, entry_ids)
+        if entry_ids and not held:
+            raise
+        if rest := [each for each in entry_ids if each not in held]:
+            erased = _forget_visible(space, views, intake, rest, condition, replies=replies)
+        drop_waiting_messages(space, held)
+        erased = corrections.erase_withheld(space, entry_ids, condition, erased)
+        if erased is None:
+            raise
+        return erased
+    if space.latest is None or space.latest.has_corrections:
+        return corrections.erase_withheld(space, entry_ids, condition, erased) or erased
+    return erased
+
+
+def _forget_visible(
+    space: Space,
+    views: Views,
+    intake: Intake,
+    entry_ids: Sequence[str],
+    condition: Filter,
+    *,
+    replies: bool,
+) -> Forgotten:
+    """Erase entries, as ``forget_entries`` does, that are not withheld."""
     if condition.as_of is not None:
         raise InputError("as_of looks back; to erase older entries give until")
     if not entry_ids and condition == Filter(omit=condition.omit):
@@ -140,5 +171,10 @@ def forget_space(space: Space, views: Views, name: str) -> Forgotten:
     file = space.database.file
     with forks.importing():
         from treering.hooks.jobs import removing_space
+    hidden = Space(space.database, checked).withheld
     with nullcontext() if file is None else removing_space(str(file), checked):
+        with hidden.read() as reader:
+            is_there = reader.is_there
+        if is_there:
+            views.eraser.forget_space(hidden.name)
         return views.eraser.forget_space(checked)

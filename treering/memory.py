@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, cast
 
-from treering import forks
+from treering import corrections, forks
 from treering.chat.answer import Answer, Answerer
 from treering.chat.policies import find_policy
 from treering.chat.policy import Policy
@@ -33,6 +33,8 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.staging import recover_all
 from treering.ingest.where import Where, to_filter
+from treering.ingest.withheld import held, history, record
+from treering.ingest.withheld import lines as withheld_lines
 from treering.journal import entries, ledger, sources, stored, supersession, tombstones
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
@@ -47,6 +49,7 @@ from treering.records import (
     JSON,
     LEVELS,
     Context,
+    Correction,
     Entry,
     Forgotten,
     Hit,
@@ -57,6 +60,7 @@ from treering.records import (
     Progress,
     Receipt,
     Stats,
+    Withheld,
 )
 from treering.scratch import POOL
 from treering.search.brief import Brief, compose
@@ -230,6 +234,7 @@ class Memory:
         encoding: str | None = None,
         sync: bool = False,
         force: bool = False,
+        propose: str | None = None,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -250,6 +255,8 @@ class Memory:
         - ``encoding``: of text files that are not UTF-8, such as ``cp1252``.
         - ``sync``: erase the entries of files that are gone from the folder (``Receipt.gone``). If
           more than half are gone, this needs ``force``: the folder may not be mounted.
+        - ``propose``, the name of a person or program: the text or messages wait until ``restore``
+          accepts them, and nothing finds them before; ``withheld`` lists them.
 
         ``Receipt.skipped`` names the files that cannot be read, ``Receipt.pending`` counts entries
         that are not fully searchable yet: if the embedder fails, embedding is queued.
@@ -261,18 +268,25 @@ class Memory:
         envelope = Envelope.check(
             kind, at, speaker, session, metadata, mask, expires, pin, encoding
         )
+        if propose is not None:
+            author = corrections.check_proposer(content, propose)
+            return envelope.count(
+                corrections.propose(self._space, content, source, envelope, author)
+            )
         receipt = self._intake.add(content, source, envelope, sync, force)
         return index(self._views, envelope.count(receipt), progress)
 
-    def replace(self, entry_id: str, text: str) -> Entry:
+    def replace(self, entry_id: str, text: str, *, by: str | None = None) -> Entry:
         """Give an entry another text; its id, place, time, speaker and metadata stay.
 
         The old text leaves the file's bytes with the next ``settle`` or ``forget``.
 
         Raises UnknownName, EmptyText, TextEncodingError.
         """
+        author = corrections.check_author(by)
         drop_waiting_messages(self._space, [self.get(entry_id).id])
         self._intake.rewrite(entry_id, text)
+        record(self._space, entry_id, "replaced", author)
         self._views.build()
         return self.get(entry_id)
 
@@ -284,13 +298,54 @@ class Memory:
         self._intake.pin(entry_id, pinned)
         return self.get(entry_id)
 
-    def supersede(self, old: str, new: str | None) -> None:
+    def supersede(self, old: str, new: str | None, *, by: str | None = None) -> None:
         """Say that the entry ``new`` holds instead of ``old``, by their ids; None takes it back.
 
         Both stay, and the older one is marked in results. Raises UnknownName, and InputError for a
         circle.
         """
+        author = corrections.check_author(by)
         self._intake.supersede(old, new)
+        record(self._space, old, "superseded" if new else "holds again", author, new)
+
+    def retract(
+        self, entry_id: str, reason: str | None = None, *, by: str | None = None
+    ) -> Correction:
+        """Withhold an entry: nothing finds it or anything derived from it, until ``restore``.
+
+        The text stays in the file; ``forget`` erases it. Imports do not bring the entry back, but
+        adding its file again does once the file has changed. ``by`` names the person or program.
+
+        Raises UnknownName, InputError.
+        """
+        author = corrections.check_author(by, reason)
+        corrections.retract(self._space, self._views, entry_id, author)
+        return history(self._space, entry_id)[-1]
+
+    def restore(self, entry_id: str, *, by: str | None = None) -> Entry:
+        """Put a retracted entry back in its place, or accept one that was proposed.
+
+        Raises UnknownName, and InputError if its source has the same text again.
+        """
+        author = corrections.check_author(by)
+        corrections.restore(self._space, self._views, self._intake, entry_id, author)
+        return self.get(entry_id)
+
+    def withheld(self, **where: Unpack[Where]) -> list[Withheld]:
+        """Return the retracted and proposed entries that meet a filter, in the order withheld.
+
+        Raises UnknownName, FilterError.
+        """
+        condition = to_filter(where)
+        with self._read_space():
+            return held(self._space, condition)
+
+    def history(self, entry_id: str) -> list[Correction]:
+        """Return the corrections of an entry, oldest first; replaced texts are not kept.
+
+        Raises UnknownName. ``forget`` erases the history of an entry, too.
+        """
+        return history(self._space, entry_id)
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises the error that prevents some of it, which stays queued.
@@ -300,6 +355,7 @@ class Memory:
         self._intake.recover()
         recover_all(self._database)
         self._views.erase_expired()
+        corrections.erase_expired(self._space)
         scrubbed = self._views.eraser.scrub_pending()  # first: it must not wait for a model
         self._views.settler.settle(progress, upgrade=upgrade)
         if not scrubbed:
@@ -692,6 +748,7 @@ class Memory:
         intact = stored.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)
         yield from (exchange.superseded_line(*pair) for pair in superseded)
+        yield from withheld_lines(self._space)
         yield from map(exchange.tombstone_line, forgotten)
         if damaged:
             raise exchange.incomplete(damaged)

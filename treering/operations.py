@@ -85,6 +85,27 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         tag="entries",
     ),
     _O(
+        Memory.retract,
+        "POST /retract",
+        "Withhold an entry: nothing finds it until it is restored.",
+        "write",
+        tag="entries",
+    ),
+    _O(
+        Memory.restore,
+        "POST /restore",
+        "Put a retracted entry back, or accept a proposed one.",
+        "write",
+        tag="entries",
+    ),
+    _O(Memory.withheld, "GET /withheld", "The retracted and proposed entries.", tag="entries"),
+    _O(
+        Memory.history,
+        "GET /entries/{entry_id}/history",
+        "The corrections of an entry, oldest first.",
+        tag="entries",
+    ),
+    _O(
         Memory.forget,
         "POST /forget",
         "Erase the entries of these ids that meet all conditions; give an id or a condition.",

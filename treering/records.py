@@ -27,6 +27,9 @@ Mode = Literal["hybrid", "lexical", "dense"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")
 ChatUnit = Literal["messages", "rounds"]
 Order = Literal["reading", "score"]
+CorrectionName = Literal[
+    "proposed", "accepted", "retracted", "restored", "replaced", "superseded", "holds again"
+]
 BRIEF_TOKENS = 600
 """Half a page: what a conversation can afford without having asked for it."""
 
@@ -64,6 +67,29 @@ class Entry:
     pinned: bool = False
     superseded_by: Newer | None = None
     stale: Newer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A change of an entry: when, by whom and why, as far as that was given.
+
+    ``other`` is the entry that holds instead of a superseded one.
+    """
+
+    entry_id: str
+    what: CorrectionName
+    at: datetime
+    by: str | None = None
+    reason: str | None = None
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """An entry that nothing finds: it was retracted, or is proposed and waits for approval."""
+
+    entry: Entry
+    correction: Correction
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,20 @@ def test_a_deleted_memo_is_not_there_but_was(memory: Memory, sister: Memo) -> No
             change(sister.id)
 
 
+def test_an_edit_comes_back_with_the_line_that_it_was_drawn_from(
+    memory: Memory, sister: Memo
+) -> None:
+    edited = memory.memos.edit(sister.id, topic="Zanzibar")
+    line = sister.entry_ids[0]
+    memory.retract(line)
+    assert list(memory.entries(source="treering:memos")) == []
+    assert "Zanzibar" not in {memo.topic for memo in memory.memos.list()}
+    assert len(memory.withheld()) == 2
+    memory.restore(line)
+    assert memory.memos.get(sister.id).topic == edited.topic
+    assert memory.withheld() == []
+
+
 @pytest.mark.parametrize("topic", ["", " \n", "x" * 201, "nul \0"])
 def test_a_topic_that_is_none_is_refused(memory: Memory, sister: Memo, topic: str) -> None:
     with pytest.raises(InputError):

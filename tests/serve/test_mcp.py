@@ -78,6 +78,27 @@ def test_a_model_recalls_what_was_known_then(open_memory: Open) -> None:
     talk(memory, act)
 
 
+def test_an_agent_that_may_only_propose_changes_nothing_by_itself(open_memory: Open) -> None:
+    memory = open_memory()
+    [kept] = memory.add("I live in Porto.").ids
+    memory.configure("default", agents="propose")
+
+    async def act(client: Client) -> None:
+        assert "waits" in await said(client, "remember", text="I work in Braga.")
+        assert "I work in Braga." in await said(client, "list")
+        assert "Braga" not in await said(client, "recall", query="Braga")
+        for tool, arguments in (("update", {"id": kept, "text": "x"}), ("forget", {"ids": [kept]})):
+            assert (await client.call_tool(tool, arguments)).is_error
+
+    talk(memory, act)
+    [waiting] = memory.withheld()
+    assert (waiting.correction.what, waiting.correction.by) == ("proposed", "agent")
+    assert memory.configure("memtree").agents == "propose"
+    assert memory.configure().preset == "memtree"
+    memory.restore(waiting.entry.id)
+    assert "Braga" in memory.search("Braga")[0].text
+
+
 def test_a_space_that_is_not_there_is_told_to_the_model(open_memory: Open) -> None:
     open_memory(space="home").add("I live in Porto.")
 

@@ -46,6 +46,20 @@ def detail(found: Any, status: int, kind: str) -> str:
     return str(body["detail"])
 
 
+def test_a_proposal_is_accepted_and_retracted_over_http(client: TestClient) -> None:
+    body = {"text": "I work in Braga.", "propose": "agent"}
+    [entry_id] = client.post("/v1/entries", json=body).json()["ids"]
+    assert ids(client) == []
+    [waiting] = client.get("/v1/withheld").json()
+    assert (waiting["entry"]["id"], waiting["correction"]["by"]) == (entry_id, "agent")
+    assert client.post("/v1/restore", json={"entry_id": entry_id, "by": "ana"}).status_code == 200
+    assert ids(client) == [entry_id]
+    client.post("/v1/retract", json={"entry_id": entry_id, "reason": "wrong"})
+    history = client.get(f"/v1/entries/{entry_id}/history").json()
+    assert [one["what"] for one in history] == ["proposed", "accepted", "retracted"]
+    detail(client.post("/v1/restore", json={"entry_id": "none"}), 404, "UnknownEntry")
+
+
 def test_entries_come_in_pages_in_the_order_they_were_added(talk: TestClient) -> None:
     first = talk.get("/v1/entries", params={"limit": 2}).json()
     rest = talk.get("/v1/entries", params={"limit": 2, "cursor": first["next"]}).json()

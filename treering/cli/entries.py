@@ -1,4 +1,4 @@
-"""Commands on entries: add, replace, list, show, pin, supersede, forget."""
+"""Commands on entries: add, replace, list, show, pin, supersede, retract, forget."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from treering.errors import InputError, JournalCorrupt, TreeringError, UnknownEn
 from treering.files import exists
 from treering.hints import Hint
 from treering.ingest.secrets import Cleaner
-from treering.records import Entry, Receipt
+from treering.records import Correction, Entry, Receipt
 from treering.text import storable
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ STILL_READ = (
     sync="Erase what was read from files of the folder that are gone.",
     force="With --sync, also if most files of the folder are gone.",
     text="Take arguments as texts even if they look like paths.",
+    propose=opt("Let it wait until `treering retract --undo` accepts it.", metavar="NAME"),
 )
 def add(
     run: Run,
@@ -74,6 +75,7 @@ def add(
     sync: bool = False,
     force: bool = False,
     text: bool = False,
+    propose: str | None = None,
 ) -> None:
     """Remember texts, files, folders, or conversations.
 
@@ -109,6 +111,7 @@ def add(
                     pin=pin,
                     sync=sync,
                     force=force,
+                    propose=propose,
                     progress=progress,
                     **described,
                 )
@@ -138,11 +141,23 @@ def replace_(run: Run, entry_id: str, text: Text) -> None:
     "list",
     limit=opt("How many at most.", min=1),
     sources="List sources with their numbers of entries.",
+    withheld="List retracted entries, and those that wait for approval.",
 )
-def list_(run: Run, where: Filters, limit: int | None = None, sources: bool = False) -> None:
+def list_(
+    run: Run,
+    where: Filters,
+    limit: int | None = None,
+    sources: bool = False,
+    withheld: bool = False,
+) -> None:
     """List entries in the order they were added."""
     with run.memory(may_be_empty=True) as memory:
         conditions = where.where(memory)
+        if withheld:
+            for each in memory.withheld(**conditions)[:limit]:
+                what = f"  {each.correction.what}"
+                run.out.emit(each, *_excerpt(each.entry, what))
+            return
         entries = memory.entries(**conditions)
         if not memory.page(limit=1, **conditions).entries:
             note("\n".join(["nothing found", *where.why_nothing(memory)]))
@@ -156,10 +171,14 @@ def list_(run: Run, where: Filters, limit: int | None = None, sources: bool = Fa
             run.out.emit(entry, *_excerpt(entry))
 
 
-@command(commands)
-def show(run: Run, entry_id: str) -> None:
+@command(commands, history="Show its corrections: when, by whom and why.")
+def show(run: Run, entry_id: str, history: bool = False) -> None:
     """Show an entry as it was added."""
     with run.memory() as memory:
+        if history:
+            for change in memory.history(entry_id):
+                run.out.emit(change, *_correction(change))
+            return
         entry = memory.get(entry_id)
     fields = asdict(entry)
     text = fields.pop("text")
@@ -196,6 +215,27 @@ def supersede(
         memory.supersede(old, new)
     done = f"{old} holds again" if undo else f"{old} is superseded by {new}"
     run.out.emit({"old": old, "new": new}, done)
+
+
+@command(
+    commands,
+    reason=opt("The reason, for `treering show --history`.", metavar="TEXT"),
+    undo="Put it back in its place, or accept an entry that was proposed.",
+)
+def retract(run: Run, entry_id: str, reason: str | None = None, undo: bool = False) -> None:
+    """Withhold an entry: nothing finds it until --undo. `treering forget` erases it.
+
+    `treering list --withheld` lists such entries, and those that wait for approval.
+    """
+    if undo and reason is not None:
+        raise InputError("--reason is for a retraction; leave it out with --undo")
+    with run.memory() as memory:
+        if undo:
+            memory.restore(entry_id)
+            last = memory.history(entry_id)[-1]
+        else:
+            last = memory.retract(entry_id, reason)
+    run.out.emit(last, f"{last.what} {entry_id}")
 
 
 @command(
@@ -241,8 +281,11 @@ def _print_what_will_go(
     """List what will be erased. Raise UnknownName, and InputError without a condition."""
     if not entry_ids and not conditions:
         raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
+    withheld = (each.entry for each in memory.withheld(**conditions))
     matching = (
-        entry for entry in memory.entries(**conditions) if not entry_ids or entry.id in entry_ids
+        entry
+        for entry in chain(memory.entries(**conditions), withheld)
+        if not entry_ids or entry.id in entry_ids
     )
     try:
         first = list(islice(matching, SHOWN))
@@ -260,12 +303,20 @@ def _print_what_will_go(
         note(f"  … and {count - len(first):,} more")
 
 
-def _excerpt(entry: Entry) -> Iterator[Part]:
+def _correction(change: Correction) -> Iterator[Part]:
+    """Yield a correction on one line."""
+    yield f"{change.at:%Y-%m-%d %H:%M}  "
+    yield change.what, "cyan"
+    yield f" by {change.by}" if change.by else ""
+    yield f": {change.reason or change.other}" if change.reason or change.other else ""
+
+
+def _excerpt(entry: Entry, what: str = "") -> Iterator[Part]:
     """Yield an entry on one line that fits the terminal."""
     head = f"  {entry.at or entry.added:%Y-%m-%d}  "
     source = f"{short_source(entry.source)} #{entry.position}"
     speaker = f"  {entry.speaker}:" if entry.speaker else ""
-    mark = " ".join(["", *_mark(entry).split()])
+    mark = what or " ".join(["", *_mark(entry).split()])
     room = max(line_width() - sum(map(len, (entry.id, head, source, speaker, mark))) - 2, MIN_CHARS)
     flat = printable(" ".join(entry.text[: 4 * room].split()))
     yield entry.id, "dim"

@@ -64,6 +64,11 @@ def tombstone_line(tombstone: Tombstone) -> str:
     return json.dumps({"forgotten": tombstone.digest.hex(), "key": tombstone.key.hex()})
 
 
+def withheld_line(entry: Entry) -> str:
+    """A withheld entry, or a correction, as a line of JSON."""
+    return json.dumps({"withheld": _fields(entry)}, ensure_ascii=False)
+
+
 def line(entry: Entry) -> str:
     """An entry as a line of JSON; without empty fields."""
     return json.dumps(_fields(entry), ensure_ascii=False)
@@ -140,7 +145,15 @@ class SupersededLine:
     newer: str
 
 
-ParsedLine = tuple[str, Draft | FileSource] | SupersededLine | Tombstone
+@dataclass(frozen=True, slots=True)
+class WithheldLine:
+    """A line of an entry that is withheld, or of a correction."""
+
+    source: str
+    draft: Draft
+
+
+ParsedLine = tuple[str, Draft | FileSource] | SupersededLine | Tombstone | WithheldLine
 
 
 def read_entries(lines: Iterable[str]) -> Iterator[ParsedLine]:
@@ -173,6 +186,9 @@ def _parse(text: str, number: int) -> dict[str, Any]:
 
 
 def _read(fields: dict[str, Any]) -> ParsedLine:
+    if "withheld" in fields:
+        held = _check_type(dict, fields["withheld"], "withheld")
+        return WithheldLine(_name(held, "source"), _draft(held)._replace(key=held["id"]))
     if "superseded" in fields:
         return SupersededLine(_name(fields, "superseded"), _name(fields, "by"))
     if "forgotten" in fields:

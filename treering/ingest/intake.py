@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import chain, islice
@@ -15,7 +15,7 @@ from treering import files as user_files
 from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra
 from treering.files import AnyFile, VirtualFile
 from treering.hints import Hint
-from treering.ingest import exchange, files, slices
+from treering.ingest import exchange, files, slices, withheld
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, text_drafts, with_keys
 from treering.ingest.files import FileContent, FilePart
@@ -175,6 +175,10 @@ class Intake:
         items = [(source, draft) for draft in drafts]
         return slices.store(writer, items, Plan(appends=True))
 
+    def put_back(self, items: Sequence[Item]) -> None:
+        """Store entries that were withheld. Raises InputError."""
+        self._take_in(items, Plan(keeps=True, again_forgotten=True, settings={}))
+
     def rewrite(self, entry_id: str, text: str) -> None:
         """Give an entry another text; everything derived from the old one goes.
 
@@ -228,7 +232,9 @@ class Intake:
             settings={} if leaves else header.settings,
             again_forgotten=again_forgotten,
         )
-        receipt = self._take_in(_export_items(stream, header.keeps), plan)
+        held: list[Item] = []
+        receipt = self._take_in(_export_items(stream, header.keeps, held), plan)
+        withheld.take_in(self._space, held)
         omitted = {**receipt.omitted, SETTINGS_LEFT: 1} if leaves else receipt.omitted
         return replace(receipt, omitted=omitted)
 
@@ -430,10 +436,16 @@ def _header(stream: Iterator[str]) -> exchange.ExportHeader:
     return header
 
 
-def _export_items(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
-    """The entries of an export, the files of its sources, and supersessions."""
+def _export_items(stream: Iterator[str], keeps: bool, held: list[Item]) -> Iterator[Item]:
+    """The entries of an export, the files of its sources, and supersessions.
+
+    Entries that are withheld, and corrections, are appended to ``held``.
+    """
     numbering = Numbering()
     for line in exchange.read_entries(stream):
+        if isinstance(line, exchange.WithheldLine):
+            held.append((line.source, line.draft))
+            continue
         if isinstance(line, exchange.SupersededLine | Tombstone):
             yield "", line
             continue

@@ -21,6 +21,9 @@ from treering.text import check_text
 OWN_SOURCES = "treering:"
 """The prefix of sources that treering itself writes to; no person said their entries."""
 
+HISTORY = f"{OWN_SOURCES}history"
+"""The source whose entries are corrections, in the hidden space of withheld entries."""
+
 ANOTHER = "the index of ids leads to another entry"
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be

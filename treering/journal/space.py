@@ -24,6 +24,8 @@ NOWHERE = 0
 UNNAMED = "\n"
 """Begins the name of a removed space; names from users have no line break."""
 
+WITHHELD = "\t"
+"""Begins the name of the hidden space of withheld entries; names from users have no tab."""
 
 ATTEMPTS = 4
 """Of a transaction that the server ends in favour of another one."""
@@ -52,7 +54,8 @@ class SpaceState:
 
     ``revision`` grows whenever fragments or models change, ``edition`` when fragments that were
     there already do. ``model`` answers searches; ``next`` is the one that is being built beside
-    it, if any. ``has_assistant`` says whether it has a message of an assistant.
+    it, if any. ``has_assistant`` says whether it has a message of an assistant, and
+    ``has_corrections`` whether a hidden space may hold withheld entries and the history.
     """
 
     id: int
@@ -61,6 +64,7 @@ class SpaceState:
     model: EmbeddingModel | None = None
     next: EmbeddingModel | None = None
     has_assistant: bool = False
+    has_corrections: bool = False
     settings: str = field(default="{}", compare=False, repr=False)
     """JSON of ``ledger.settings``."""
     views: str = field(default="{}", compare=False, repr=False)
@@ -215,6 +219,11 @@ class Space:
         self.latest: SpaceState | None = None
         """The state that a transaction saw last; it may have changed since."""
 
+    @property
+    def withheld(self) -> Space:
+        """The hidden space of entries that are withheld from this one; no view reads it."""
+        return Space(self.database, f"{WITHHELD}{self.name}")
+
     @contextmanager
     def read(self) -> Iterator[SpaceReader]:
         """A read transaction: everything seen inside is one state. A nested one joins the outer."""
@@ -289,7 +298,10 @@ def begin(space: Space, create: bool | None) -> None:
 
 def names(reader: Reader) -> list[str]:
     """The names of all spaces of the database."""
-    rows = reader.rows("SELECT name FROM space WHERE instr(name, ?) <> 1 ORDER BY name", (UNNAMED,))
+    rows = reader.rows(
+        "SELECT name FROM space WHERE instr(name, ?) <> 1 AND instr(name, ?) <> 1 ORDER BY name",
+        (UNNAMED, WITHHELD),
+    )
     return [str(row[0]) for row in rows]
 
 
@@ -297,7 +309,7 @@ def read_state(reader: Reader, name: str) -> SpaceState:
     """The state of the space of that name; that of an empty one without a row."""
     row = reader.row(
         "SELECT s.id, s.revision, s.edition, m.id, m.name, m.dimension, n.id, n.name, n.dimension,"
-        " s.assistant, s.settings, s.views, (SELECT key FROM secret)"
+        " s.assistant, s.corrected, s.settings, s.views, (SELECT key FROM secret)"
         " FROM space s LEFT JOIN model m ON m.id = s.model LEFT JOIN model n ON n.id = s.next"
         " WHERE s.name = ?",
         (name,),
@@ -307,7 +319,7 @@ def read_state(reader: Reader, name: str) -> SpaceState:
         return SpaceState(NOWHERE, secret=secret[0])
     identity, revision, edition = (int(number) for number in row[:3])
     models = (_model(row[3:6]), _model(row[6:9]))
-    return SpaceState(identity, revision, edition, *models, bool(row[9]), *row[10:])
+    return SpaceState(identity, revision, edition, *models, bool(row[9]), bool(row[10]), *row[11:])
 
 
 def _model(columns: Row) -> EmbeddingModel | None:

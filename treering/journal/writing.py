@@ -14,6 +14,7 @@ from treering.errors import InputError
 from treering.journal import damage, supersession
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.entries import PAGE
+from treering.journal.fields import metadata_json
 from treering.journal.stored import added_moment, metadata_of, micros, zone_minutes
 from treering.records import Entry, Kind
 
@@ -42,6 +43,15 @@ class Draft(NamedTuple):
     added: datetime | None = None
     expires: datetime | None = None
     pinned: bool = False
+
+    @classmethod
+    def from_entry(cls, entry: Entry, key: str) -> Draft:
+        """Return the draft that makes an equal entry elsewhere."""
+        return cls(
+            *(entry.text, entry.kind, entry.at, entry.speaker, entry.role, entry.session),
+            *(metadata_json(entry.metadata), key, entry.id, entry.position, entry.added),
+            *(entry.expires, entry.pinned),
+        )
 
     def digest(self) -> bytes:
         """The identity of this content within its source."""

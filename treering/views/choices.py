@@ -43,6 +43,9 @@ prompt it gave valid ranges at once in three of three."""
 NotoPlace = Literal["first", "random"]
 """Where "None of the others" is: as in the authors' repository, or as the paper says."""
 
+AgentWrites = Literal["add", "propose"]
+"""``propose``: texts of agents wait for approval, and agents may neither replace nor forget."""
+
 JudgeName = Literal["names", "llm"]
 """``names`` asks whether the keys hold the names of the instruction, ``llm`` is the paper's."""
 
@@ -136,6 +139,10 @@ class Choices(TypedDict, total=False):
         int | None, Setting("Tokens of a conversation that need no memo yet.", 1, 1_000_000)
     ]
     temperature: Annotated[float | None, Setting("Of answers, replies in a chat, and memos.", 0, 2)]
+    agents: Annotated[
+        AgentWrites | None,
+        Setting("Whether texts that agents remember over MCP are added, or wait for approval."),
+    ]
     judge: Annotated[JudgeName | None, Setting("What decides whether a round is shown more code.")]
     detector: Annotated[
         DetectorName | None, Setting("What finds that a draft of code undoes earlier rounds.")

@@ -233,7 +233,7 @@ def read(stored: Mapping[str, Any]) -> SpaceSettings:
     Raises InputError for what this version cannot read.
     """
     now = settings.read(stored)
-    before = settings.read(without_fitted(stored))
+    before = replace(settings.read(without_fitted(stored)), agents="add")
     same = (name for name in PRESETS if _settings_of(name) == before)
     return replace(now, preset=next(same, OWN))
 
@@ -243,9 +243,11 @@ def configure(
 ) -> dict[str, Any]:
     """The settings of a space after a preset, if one is named, and other values for ``CHOICES``.
 
-    Raises UnknownName, InputError.
+    A preset leaves alone whether agents may add. Raises UnknownName, InputError.
     """
     start = stored if preset is None else preset_of(preset).as_settings()
+    if preset is not None and (agents := settings.read(stored).agents) != "add":
+        given = {"agents": agents} | dict(given)
     return settings.with_choices(start, given) if given else dict(start)
 
 

@@ -18,6 +18,7 @@ from treering.search.context import Budget
 from treering.search.relations.registry import ALPHA, load_plan, with_relations
 from treering.split import FragmentSize
 from treering.views.choices import (
+    AgentWrites,
     Choices,
     ContextName,
     DetectorName,
@@ -58,6 +59,7 @@ class SpaceSettings:
     least: float | None = None
     k: int | None = None
     order: Order = "reading"
+    agents: AgentWrites = "add"
     budget: str | None = None
     prompt: PromptName = "own"
     chat_unit: ChatUnit = "messages"

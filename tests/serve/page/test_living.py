@@ -98,6 +98,17 @@ def test_an_entry_is_corrected_in_its_place(visit: Visit, life: Path) -> None:
         expect(page.locator(".text.whole")).to_have_text("The boat has a new sail.")
 
 
+def test_a_proposal_is_accepted_on_the_page(visit: Visit, life: Path) -> None:
+    with Memory.open(life, embedder=HashingEmbedder()) as memory:
+        memory.add("The lease ends in May.", source="lease", propose="agent")
+    with serving(url=life) as url:
+        page = visit(url, "entries")
+        page.get_by_role("button", name="Accept").click()
+        expect(page.locator("ol.entries")).to_contain_text("The lease ends in May.")
+    with Memory.open(life, embedder=HashingEmbedder()) as memory:
+        assert memory.withheld() == []
+
+
 def test_markdown_is_formatted_and_nothing_in_it_acts(visit: Visit, life: Path) -> None:
     with serving(url=life) as url:
         page = visit(url, "entries?source=kitchen")

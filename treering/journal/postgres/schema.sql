@@ -83,7 +83,8 @@ CREATE TABLE space (
     settings TEXT COLLATE "C" NOT NULL DEFAULT '{}',
     views    TEXT COLLATE "C" NOT NULL DEFAULT '{}',
     edition  BIGINT NOT NULL DEFAULT 0,
-    assistant BIGINT NOT NULL DEFAULT 0
+    assistant BIGINT NOT NULL DEFAULT 0,
+    corrected BIGINT NOT NULL DEFAULT 0
 );
 
 -- A row that is erased is deleted: PostgreSQL overwrites nothing in place.

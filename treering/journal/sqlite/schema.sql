@@ -21,7 +21,8 @@ CREATE TABLE space (
     settings TEXT    NOT NULL DEFAULT '{}',   -- the values that fit() found, as JSON
     views    TEXT    NOT NULL DEFAULT '{}',   -- how far each view has read, see views/contract.py
     edition  INTEGER NOT NULL DEFAULT 0,      -- grows when rows are made again: caches drop theirs
-    assistant INTEGER NOT NULL DEFAULT 0      -- messages of an assistant
+    assistant INTEGER NOT NULL DEFAULT 0,     -- messages of an assistant
+    corrected INTEGER NOT NULL DEFAULT 0      -- whether a hidden space has its history
 );
 
 -- The texts that users wrote. The rows of body, label, vector_data and intake_slice are appended,

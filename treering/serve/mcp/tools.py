@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, get_type_hints
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from treering.errors import InputError, UnknownName
+from treering.errors import AccessDenied, InputError, UnknownName
 from treering.hints import Hint
 from treering.ingest.drafts import Envelope
 from treering.ingest.secrets import Cleaner
@@ -40,6 +40,9 @@ CODE_TOKENS: Final = 2_000
 
 SLOW_CHARS: Final = 50_000
 """A longer text takes some seconds to embed: 9 s of a processor for 100,000 characters."""
+
+AGENT: Final = "agent"
+"""Proposes what is remembered in a space where an agent's writes wait for approval."""
 
 REPEATED: Final = timedelta(hours=1)
 NOTES: Final = "notes"  # the source of a text without one
@@ -157,6 +160,8 @@ def remember(
     data = {"ids": [*receipt.ids], "masked": receipt.masked}
     if not receipt.ids:
         return ToolReply("known already", data)
+    if _only_proposes(memory):
+        return ToolReply(f"{receipt.ids[0]} waits until a person accepts it", data)
     unready = "; not searchable yet" if receipt.pending else ""
     hidden = f"; {receipt.masked} secrets were masked" if receipt.masked else ""
     more = f" and {receipt.added - 1} more" if receipt.added > 1 else ""
@@ -175,12 +180,25 @@ def _add(
     is_long: bool,
 ) -> Receipt:
     """Add a text, and index it unless it is long: a client waits for a limited time."""
-    if type(memory) is not Memory:
-        return memory.add(text, source=source, speaker=speaker, at=at, mask=True)
+    proposer = AGENT if _only_proposes(memory) else None
+    if type(memory) is not Memory or proposer:
+        return memory.add(text, source=source, speaker=speaker, at=at, mask=True, propose=proposer)
     _, views, intake, _ = memory_parts(memory)
     envelope = Envelope.check(None, at, speaker, None, None, mask=True)
     receipt = envelope.count(intake.add(text, source, envelope, check=call.ensure_wanted))
     return replace(receipt, pending=views.count_pending()) if is_long else index(views, receipt)
+
+
+def _only_proposes(memory: Memory) -> bool:
+    """Whether what agents write waits for approval. A server decides that for keys that add."""
+    with suppress(UnknownName, AccessDenied):  # the first text makes the space
+        return memory.configure().agents == "propose"
+    return False
+
+
+def _refuse_if_proposing(memory: Memory) -> None:
+    if _only_proposes(memory):
+        raise InputError("agents may only propose here; ask a person to change or erase entries")
 
 
 def _build_views(memory: Memory) -> None:
@@ -262,6 +280,10 @@ def list_entries(
     page = memory.page(after, limit=limit, source=source, speaker=speaker, since=since)
     data: dict[str, Any] = {"entries": [_entry(entry) for entry in page.entries]}
     lines = [_entry_line(entry) for entry in page.entries]
+    waiting = [w.entry for w in memory.withheld() if w.correction.what == "proposed"]
+    if waiting and after is None:
+        lines.append(f"{len(waiting)} more wait until a person accepts them:")
+        lines += [_entry_line(entry) for entry in waiting[:LISTED]]
     if page.next is not None:
         data["after"] = page.next
         lines.append(f"more: after={page.next}")
@@ -271,6 +293,7 @@ def list_entries(
 @_tool("update", "id", effect=_DESTROYS, threads="write")
 def update(memory: Memory, _: Call, id: str, text: str) -> ToolReply:
     """Give an entry another text, by its id."""
+    _refuse_if_proposing(memory)
     entry = memory.replace(id, Cleaner().clean(text))
     return ToolReply(f"updated {entry.id}", {"id": entry.id})
 
@@ -282,6 +305,7 @@ def forget(
     """Erase for good: entries by their ids, or all of a source."""
     if not ids and source is None:
         raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
+    _refuse_if_proposing(memory)
     done = memory.forget(*(ids or []), source=source)
     left = "" if done.scrubbed else "; the file's bytes are cleaned later, it is being read"
     left += f"; replies that may quote it: {', '.join(done.replies)}" if done.replies else ""

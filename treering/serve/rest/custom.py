@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from fastapi import Request, Response
 
+from treering import corrections
 from treering.errors import InputError
 from treering.ingest.drafts import Envelope
 from treering.journal.space import SpaceWriter
@@ -37,14 +38,17 @@ async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly)
     """Remember a text or a conversation; durable once answered. Known texts are not added twice."""
     metrics: Metrics = request.app.state.metrics
     content = new.content()
-    envelope = Envelope.check(**new.given("text", "messages", "source"))
+    envelope = Envelope.check(**new.given("text", "messages", "source", "propose"))
 
     def work(claimed: ClaimedRequest | None) -> Receipt:
         def record(writer: SpaceWriter, receipt: Receipt) -> None:
             if claimed is not None:
                 claimed.keep_answer(writer, envelope.count(receipt))
 
-        _, views, intake, _ = memory_parts(tenant.memory)
+        space, views, intake, _ = memory_parts(tenant.memory)
+        if new.propose is not None:
+            author = corrections.check_author(new.propose)
+            return envelope.count(corrections.propose(space, content, new.source, envelope, author))
         receipt = intake.add(content, new.source, envelope, record=record)
         metrics.added.inc(receipt.added)
         return index(views, envelope.count(receipt))
@@ -53,9 +57,10 @@ async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly)
 
 
 class EntryChangeRequest(Body):
-    """Another text for an entry, or whether it comes before all others."""
+    """Another text for an entry, and who gives it; or whether the entry comes before all others."""
 
     text: str | None = None
+    by: str | None = None
     pinned: bool | None = None
 
 
@@ -66,7 +71,7 @@ async def change(entry_id: str, body: EntryChangeRequest, tenant: Asking) -> Ent
     Its place, time, speaker and metadata stay.
     """
     if body.text is not None and body.pinned is None:
-        return await tenant.change(tenant.memory.replace, entry_id, body.text)
+        return await tenant.change(tenant.memory.replace, entry_id, body.text, by=body.by)
     if body.pinned is not None and body.text is None:
         return await tenant.change(tenant.memory.pin, entry_id, body.pinned)
     raise InputError("give text or pinned")

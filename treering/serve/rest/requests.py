@@ -214,13 +214,14 @@ class ChatMessage(BaseModel):
     metadata: dict[str, JSON] | None = None
 
 
-@body_of(Memory.add, "content", "encoding", "sync", "force")
+@body_of(Memory.add, "content", "encoding", "sync", "force", "propose")
 class AddRequest(Body):
     """A text or a conversation to remember; a message may have its own values for other fields."""
 
     text: str | None = None
     messages: list[ChatMessage] | None = None
     source: str | None = Field(None, description="Default: notes for a text, chat for messages.")
+    propose: str | None = Field(None, description="Who proposes it: it waits to be restored.")
 
     def content(self) -> str | list[dict[str, Any]]:
         """Return the text or the messages. Raise InputError unless exactly one is given."""

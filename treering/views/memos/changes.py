@@ -34,10 +34,13 @@ _KEY: Final = "memo"
 
 
 def refuse(source: str | None) -> None:
-    """Raise InputError for the source that only ``memory.memos`` writes to."""
+    """Raise InputError for a source that only treering writes to."""
     if source == SOURCE:
         message = f"source {SOURCE!r} is that of changes to memos, not of entries of your own"
         raise InputError(message, hint=Hint.EDIT_MEMO, param="source")
+    if source == entries.HISTORY:
+        message = f"source {source!r} is that of corrections, not of entries of your own"
+        raise InputError(message, param="source")
 
 
 def record(writer: Writer, memo: Memo, seen: Sequence[int]) -> None:

@@ -18,6 +18,7 @@ export async function entries(page, query) {
     } } },
     filters(query), h("button", {}, "Filter")),
     list);
+  put(page, await withheld());
   await more(list, where, null);
   if (!list.childElementCount) fill(list, nothing(Object.keys(where).length ? "No entry meets the filter." : "Nothing is remembered here yet."));
   else if (Object.keys(where).length) put(page, forgetting({ ...where }, "Forget all of these…"));
@@ -48,6 +49,37 @@ function adding(open) {
     h("button", {}, "Remember")),
   note);
   return h("details", { class: "card adding", open }, h("summary", {}, "Add an entry"), form);
+}
+
+/** Entries that nothing finds: retracted, or proposed by an agent and not accepted yet. */
+async function withheld() {
+  const held = await get("withheld", {});
+  if (!held.length) return null;
+  return h("details", { class: "card", open: held.some((one) => one.correction.what === "proposed") },
+    h("summary", {}, `${counted(held.length, "entry", "entries")} withheld`),
+    held.map(({ entry: one, correction }) => h("article", { class: "brief" },
+      h("header", {}, one.source, h("span", { class: "tag" }, correction.what),
+        correction.by ? h("span", { class: "who" }, correction.by) : null, when(correction.at)),
+      h("p", { class: "text clamp" }, one.text),
+      correction.reason ? h("p", {}, correction.reason) : null,
+      h("p", { class: "row" },
+        changing(correction.what === "proposed" ? "Accept" : "Restore", "restore", one.id),
+        erasing(one.id)))));
+}
+
+function erasing(id) {
+  const box = h("span", {}, h("button", { type: "button", class: "danger", on: { click: () => go(box, { ids: [id] }) } }, "Forget for good"));
+  return box;
+}
+
+/** A button that withholds an entry or puts it back, and draws the page again. */
+function changing(title, route, id) {
+  return h("button", { type: "button", class: "quiet", on: { click: async () => {
+    await post(route, { entry_id: id });
+    say("Done.");
+    location.hash = to("entries", {});
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+  } } }, title);
 }
 
 async function more(list, where, cursor) {
@@ -93,6 +125,7 @@ export async function entry(page, _, id) {
     part("What it states", story.facts, (one) => h("p", {},
       `${one.subject}, ${one.attribute}: `, h("strong", {}, one.value),
       one.superseded_by ? h("span", { class: "tag" }, "superseded") : null)),
+    changing("Withhold this entry", "retract", found.id),
     forgetting({ ids: [found.id] }, "Forget this entry…"));
 }
 

@@ -181,11 +181,11 @@ def touch(writer: Writer, repository: Repository) -> None:
 
 def drop(writer: Writer, repository: Repository) -> int:
     """Delete a repository; return how many files it had."""
-    of_it = "WHERE space = ? AND repository = ?"
-    writer.execute(f"DELETE FROM code_change {of_it}", repository.key)
-    writer.execute(f"DELETE FROM code_relation {of_it}", repository.key)
-    files = writer.execute(f"DELETE FROM code_file {of_it}", repository.key)
-    writer.execute("DELETE FROM code_repository WHERE space = ? AND id = ?", repository.key)
+    key = repository.key
+    writer.execute("DELETE FROM code_change WHERE space = ? AND repository = ?", key)
+    writer.execute("DELETE FROM code_relation WHERE space = ? AND repository = ?", key)
+    files = writer.execute("DELETE FROM code_file WHERE space = ? AND repository = ?", key)
+    writer.execute("DELETE FROM code_repository WHERE space = ? AND id = ?", key)
     return files
 
 

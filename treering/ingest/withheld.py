@@ -1,0 +1,161 @@
+"""The hidden space of withheld entries: those retracted or proposed, and the history of entries.
+
+No view reads that space, so nothing derived from a withheld entry can be found. Each correction is
+an entry of it, too, under the source ``entries.HISTORY``.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Final
+
+from treering.ingest import exchange, slices
+from treering.ingest.slices import Item, Plan
+from treering.journal import damage, entries
+from treering.journal.fields import metadata_json
+from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.writing import Draft
+from treering.records import JSON, Correction, CorrectionName, Entry, Filter, Withheld
+
+_STORE: Final = Plan(keeps=True, again_forgotten=True)
+
+Author = tuple[str | None, str | None]
+"""The person or program that corrects an entry, and the reason."""
+
+
+@contextmanager
+def _writing(space: Space) -> Iterator[SpaceWriter]:
+    """Begin a write transaction of the hidden space, which the space has noted before."""
+    begin(space)
+    with space.withheld.write() as writer:
+        yield writer
+
+
+def begin(space: Space) -> None:
+    """Note with a space that its hidden space may hold something."""
+    with space.read() as reader:
+        is_noted = reader.state.has_corrections
+    if not is_noted:
+        with space.write() as writer:
+            writer.execute("UPDATE space SET corrected = 1 WHERE id = ?", (writer.id,))
+
+
+def withhold(
+    space: Space, items: Sequence[Item], author: Author, *, main: str | None = None
+) -> None:
+    """Copy entries that are retracted. With ``main`` the others go because they quote that one."""
+    ids = [draft.id for _, draft in items if isinstance(draft, Draft) and draft.id]
+    with _writing(space) as writer:
+        slices.store(writer, items, _STORE)
+        for each in ids:
+            note(writer, [each], "retracted", author, main if each != main else None)
+
+
+def take_in(space: Space, items: Sequence[Item]) -> None:
+    """Store withheld entries and corrections of an export. Raise InputError for a bad correction.
+
+    Those that are here already stay as they are.
+    """
+    if items:
+        with _writing(space) as writer:
+            slices.store(writer, items, _STORE)
+
+
+def note(
+    writer: SpaceWriter,
+    ids: Iterable[str],
+    what: CorrectionName,
+    author: Author,
+    other: str | None = None,
+) -> None:
+    """Record a correction of entries in the history."""
+    now = datetime.now(UTC)
+    drafts: list[Item] = []
+    for each in ids:
+        fields = asdict(Correction(each, what, now, *author, other))
+        del fields["at"]
+        metadata = metadata_json({name: value for name, value in fields.items() if value})
+        key = secrets.token_hex(8)
+        drafts.append((entries.HISTORY, Draft(what, "text", now, metadata=metadata, key=key)))
+    slices.store(writer, drafts, Plan())
+
+
+def record(
+    space: Space, entry_id: str, what: CorrectionName, author: Author, other: str | None = None
+) -> None:
+    """Record a correction of an entry, in a transaction of its own."""
+    with _writing(space) as writer:
+        note(writer, [entry_id], what, author, other)
+
+
+def copies(reader: SpaceReader, seqs: Collection[int]) -> list[Item]:
+    """Return entries with their keys, ready to be stored in another space."""
+    rows = reader.rows(
+        "SELECT seq, key FROM entry WHERE space = ? AND seq IN (SELECT value FROM json_each(?))",
+        (reader.space, json.dumps(sorted(seqs))),
+    )
+    keys = {int(row[0]): str(row[1]) for row in rows}
+    found = entries.by_seq(reader, seqs)
+    return [(entry.source, Draft.from_entry(entry, keys[seq])) for seq, entry in found.items()]
+
+
+def notes(reader: SpaceReader, metadata: Mapping[str, JSON] | None = None) -> dict[int, Correction]:
+    """Return the corrections whose fields have some values, oldest first, by sequence number."""
+    if not reader.is_there:
+        return {}
+    condition = Filter(source=entries.HISTORY, metadata=metadata or {})
+    page = entries.page(reader, reader.id, condition, limit=entries.LAST)
+    return {seq: _correction(entry) for seq, entry in page}
+
+
+def history(space: Space, entry_id: str) -> list[Correction]:
+    """Return the corrections of an entry, oldest first. Raise UnknownEntry."""
+    with space.withheld.read() as reader:
+        found = list(notes(reader, {"entry_id": entry_id}).values())
+    if not found:
+        with space.read() as reader:
+            reader.ensure_there()
+            entries.seq_of(reader, reader.id, entry_id)
+    return found
+
+
+def held(space: Space, condition: Filter) -> list[Withheld]:
+    """Return the withheld entries that meet a filter, each with its last correction."""
+    with space.withheld.read() as reader:
+        if not reader.is_there:
+            return []
+        last = {correction.entry_id: correction for correction in notes(reader).values()}
+        page = entries.page(reader, reader.id, condition, limit=entries.LAST)
+        found = [entry for _, entry in page if entry.source != entries.HISTORY]
+    alone = held_alone(space, [entry.id for entry in found])
+    return [Withheld(entry, last[entry.id]) for entry in found if entry.id in alone]
+
+
+def held_alone(space: Space, ids: Sequence[str]) -> set[str]:
+    """Return those of some ids that are withheld: a retraction that was cut short leaves both."""
+    with space.withheld.read() as reader:
+        hidden = entries.digests(reader, reader.id, ids) if reader.is_there and ids else {}
+    if not hidden:
+        return set()
+    with space.read() as reader:
+        return hidden.keys() - entries.digests(reader, reader.id, hidden).keys()
+
+
+def lines(space: Space) -> Iterator[str]:
+    """Yield the lines of an export that hold withheld entries and corrections."""
+    with space.withheld.read() as reader:
+        if not reader.is_there:
+            return iter(())
+        page = entries.page(reader, reader.id, Filter(), limit=entries.LAST)
+    return (exchange.withheld_line(entry) for _, entry in page)
+
+
+def _correction(entry: Entry) -> Correction:
+    with damage.decoding_entry(entry.id):
+        fields = {name: damage.checked(str, value) for name, value in entry.metadata.items()}
+        return Correction(at=entry.at or entry.added, **fields)  # type: ignore[arg-type]
