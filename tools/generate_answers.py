@@ -15,7 +15,7 @@ from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from treering.serve.mcp.front import ANSWERS
-from treering.serve.mcp.server import build
+from treering.serve.mcp.server import asks_only, build
 
 
 def initialize(version: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def ask_sdk(*calls: dict[str, Any]) -> list[dict[str, Any]]:
         lines, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         replies, sent = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks, sent:
-            server = build(no_memory, Path, tasks.start_soon)
+            server = build(no_memory, Path, tasks.start_soon, asks_only(None))
             options = server.create_initialization_options()
             tasks.start_soon(server.run, requests, replies, options)
             answers = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -74,6 +74,7 @@ from treering.search.searcher import (
     check_queries,
     known_until,
 )
+from treering.sharing import SpacesBeside
 from treering.views.choices import (
     Choices,
 )
@@ -85,7 +86,6 @@ from treering.views.memos.view import MemoView
 from treering.views.registry import Views
 from treering.views.search_hooks import Alpha
 from treering.views.settings import SpaceSettings, settings_of
-from treering.views.tree.hits import Retrieval
 from treering.views.tree.view import TreeView
 
 if TYPE_CHECKING:
@@ -115,11 +115,13 @@ class Memory:
         llm: str | LLM | None,
         exact: bool = False,
         code_roots: Sequence[Path] | None = None,
+        open_beside: Callable[[str], Views] | None = None,
     ) -> None:
         self._database = database
         self._space = Space(database, space)
         self._exact = exact
         self._code_roots = code_roots
+        self._open_beside = open_beside  # a server shares its open spaces
         self._warns_of_paths = False  # only ``open`` sets it: a server's callers have other disks
         self._begin(embedder, llm)
         self._views.settler.warn_of_outdated()
@@ -133,6 +135,7 @@ class Memory:
         self._answerer = Answerer(self._account)
         self._views = Views(self._space, embedder, self._account, self._exact, self._code_roots)
         self._intake = Intake(self._space, self._views.eraser, self._views.handover)
+        self._beside = SpacesBeside(self._views, llm, self._open_beside)
 
     @classmethod
     def open(
@@ -192,7 +195,7 @@ class Memory:
         with forks.importing():  # here: adds and searches need none
             from treering.chat.conversation import Conversations
 
-        return Conversations(self._space, self._account, self._views, self._intake)
+        return Conversations(self._space, self._account, self._views, self._intake, self._beside)
 
     @property
     def code(self) -> CodeMemory:
@@ -347,6 +350,18 @@ class Memory:
         """
         return history(self._space, entry_id)
 
+    def share(self, ids: Sequence[str], to: str) -> Receipt:
+        """Copy entries to another space of the file, which exists; durable on return.
+
+        The source of the copies is ``shared/SPACE``, and ``shared_from`` in their metadata has the
+        space and id of the original; nothing else of this space is copied. An entry is copied once.
+        Both then live on their own: see ``forget(..., copies=True)``.
+
+        Raises UnknownName, and InputError if the copy of an earlier text is there.
+        """
+        receipt, views = self._beside.share(ids, to)
+        return index(views, receipt)
+
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         """Do all pending work now. Raises the error that prevents some of it, which stays queued.
 
@@ -394,6 +409,7 @@ class Memory:
         min_confidence: float = 0.0,
         rerank: str | Reranker | None = None,
         all: bool = False,
+        spaces: Sequence[str] | None = None,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """Return the k fragments that answer a query best: ``own + Σ_r α_r·env_r``.
@@ -412,6 +428,8 @@ class Memory:
           value, are folded into the newest: see ``hit.times`` and ``hit.was``.
         - ``rerank``: order the 50 best by ``fastembed:MODEL``, ``http://HOST/rerank``, ``llm`` or a
           ``Reranker``, whose scores the hits then have.
+        - ``spaces``: search these spaces of the file as one, each by its own relations; texts and
+          single messages. ``hit.space`` names the space of a hit. Raises UnknownName.
         """
         return self.search_many(
             [query],
@@ -423,6 +441,7 @@ class Memory:
             min_confidence=min_confidence,
             rerank=rerank,
             all=all,
+            spaces=spaces,
             **where,
         )[0]
 
@@ -438,28 +457,25 @@ class Memory:
         min_confidence: float = 0.0,
         rerank: str | Reranker | None = None,
         all: bool = False,
+        spaces: Sequence[str] | None = None,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
         if level is not None:
             check_choice("level", level, LEVELS)
         check_confidence(min_confidence)
-        chosen, default = self._views.catch_up_and_plan(relations, alpha, level=level)
+        asked = self._beside.ask(spaces, relations, alpha, level=level)
+        default = asked.settings
         k, mode = (default.k or HITS) if k is None else k, mode or default.mode
         level = level or default.level
         reranker = None if rerank is None else open_reranker(rerank, self._account)
         deep = k if reranker is None or k < 1 else max(k, LOOKED_AT)
-        if level == "texts":
-            unit = default.chat_unit if reranker is None else "messages"
-            best = self._views.searcher.search(
-                queries, deep, to_filter(where), mode, chosen, unit, every=all
-            )
-        else:
-            how = Retrieval(level, default.method, default.least)
-            best = self.tree._hits(queries, deep, to_filter(where), mode, chosen, how)
+        best = asked.search(
+            queries, deep, to_filter(where), mode, level, rounds=reranker is None, every=all
+        )
         if reranker is not None:
-            asked = zip(queries, best, strict=True)
-            best = [rerank_hits(reranker, query, hits, k) for query, hits in asked]
+            pairs = zip(queries, best, strict=True)
+            best = [rerank_hits(reranker, query, hits, k) for query, hits in pairs]
         return [[hit for hit in hits if hit.confidence >= min_confidence] for hits in best]
 
     def context(
@@ -472,6 +488,7 @@ class Memory:
         alpha: Alpha | None = None,
         min_confidence: float = 0.0,
         count_tokens: CountTokens = estimate_tokens,
+        spaces: Sequence[str] | None = None,
         **where: Unpack[Where],
     ) -> Context:
         """Return cited passages for a prompt, in reading order, within ``budget``.
@@ -484,13 +501,14 @@ class Memory:
         ``order``. If it set a ``level`` of summaries, the passages are nodes of the tree.
 
         With ``min_confidence`` (0 to 1) less sure passages are left out, so the context may be
-        empty; ``context.surest`` is the confidence of the best.
+        empty; ``context.surest`` is the confidence of the best. ``spaces`` are those of ``search``.
         """
         check_confidence(min_confidence)
-        chosen, default = self._views.catch_up_and_plan(relations, alpha)
+        asked = self._beside.ask(spaces, relations, alpha)
+        default, condition = asked.settings, to_filter(where)
         limit, count = _budget(budget, default, CONTEXT_TOKENS).limit_and_count(count_tokens)
-        asked = (query, to_filter(where), mode or default.mode, chosen, default)
-        return self._views.context(*asked, limit, count, min_confidence)
+        mode = mode or default.mode
+        return asked.context(query, condition, mode, limit, count, min_confidence)
 
     def brief(
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
@@ -511,20 +529,22 @@ class Memory:
         question: str,
         *,
         budget: int | str | None = None,
+        spaces: Sequence[str] | None = None,
         **where: Unpack[Where],
     ) -> Answer:
         """Answer a question from the memory, with citations, by a prompt within ``budget``.
 
         ``budget`` is that of ``context``; in words or characters it bounds the passages alone. The
-        prompt is that of ``configure``; those of the papers ask for no citations. Raises
-        LLMNotConfigured, LLMUnavailable, LLMReplyError.
+        prompt is that of ``configure``; those of the papers ask for no citations. ``spaces`` are
+        those of ``search``. Raises LLMNotConfigured, LLMUnavailable, LLMReplyError.
         """
         check_queries([question])
-        plan, settings = self._views.catch_up_and_plan(None, None)
+        asked = self._beside.ask(spaces)
+        settings = asked.settings
         allowed = _budget(budget, settings, ASK_TOKENS)
         room, count = self._answerer.room(question, allowed, settings.prompt)
-        asked = (question, to_filter(where), settings.mode, plan, settings)
-        context = self._views.context(*asked, room, count, cites=settings.prompt == "own")
+        condition, cites = to_filter(where), settings.prompt == "own"
+        context = asked.context(question, condition, settings.mode, room, count, cites=cites)
         return self._answerer.ask(context, settings)
 
     def chat(
@@ -535,6 +555,7 @@ class Memory:
         source: str = "chat",
         budget: int | str | None = None,
         speaker: str | None = None,
+        spaces: Sequence[str] | None = None,
     ) -> Answer:
         """Reply to a message; both are remembered under ``source``.
 
@@ -544,6 +565,8 @@ class Memory:
         - ``budget``: bounds the whole prompt, without the reply; the default is that of
           ``configure``, or 2,000 tokens.
         - ``speaker``: the author of the message, of whom it then states facts.
+        - ``spaces``: passages come from these, as in ``search``; the conversation, its memos and
+          summaries are those of this space.
 
         The message is durable before the model is asked. Sent again after a failure, it is answered
         and not stored twice.
@@ -551,8 +574,9 @@ class Memory:
         Raises InputError (then nothing was stored), LLMNotConfigured, LLMUnavailable,
         LLMReplyError.
         """
+        policy = space_policy(self._space, policy)
         return self._conversations.reply(
-            message, space_policy(self._space, policy), source, budget, speaker=speaker
+            message, policy, source, budget, speaker=speaker, spaces=spaces
         )
 
     def chat_stream(
@@ -563,10 +587,12 @@ class Memory:
         source: str = "chat",
         budget: int | str | None = None,
         speaker: str | None = None,
+        spaces: Sequence[str] | None = None,
     ) -> ChatStream:
         """Reply piece by piece; the reply is remembered once it is complete."""
+        policy = space_policy(self._space, policy)
         return self._conversations.stream(
-            message, space_policy(self._space, policy), source, budget, speaker=speaker
+            message, policy, source, budget, speaker=speaker, spaces=spaces
         )
 
     def chat_prompt(
@@ -577,14 +603,14 @@ class Memory:
         source: str = "chat",
         budget: int | str | None = None,
         count_tokens: CountTokens = estimate_tokens,
+        spaces: Sequence[str] | None = None,
     ) -> ChatPrompt:
         """Return the prompt of ``chat``, without asking for a reply or storing the message.
 
         With the policy ``memo`` the language model, if there is one, chooses the memos.
         """
-        return self._conversations.prompt(
-            message, space_policy(self._space, policy), source, budget, count_tokens
-        )
+        policy = space_policy(self._space, policy)
+        return self._conversations.prompt(message, policy, source, budget, count_tokens, spaces)
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
         """Yield the entries that meet a filter, in the order they were added."""
@@ -635,11 +661,18 @@ class Memory:
 
     # ------------------------------------------------------------------ forgetting
 
-    def forget(self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]) -> Forgotten:
+    def forget(
+        self,
+        *entry_ids: str,
+        replies: bool = False,
+        copies: bool = False,
+        **where: Unpack[Where],
+    ) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
         With both, erase the entries of these ids that meet the filter. ``replies`` also erases
-        replies of a model that may quote them, which the receipt names otherwise. If another
+        replies of a model that may quote them, which the receipt names otherwise; ``copies`` also
+        erases copies that ``share`` made, which the receipt counts otherwise. If another
         process reads the file for long, ``scrubbed`` is False: the next ``forget``, ``settle`` or
         opening, or a running server, then removes the text from its bytes.
 
@@ -649,9 +682,15 @@ class Memory:
         Raises UnknownName for an unknown id or if nothing matches, InputError without a condition,
         JournalCorrupt if a damaged index hides entries that may match. Nothing is erased then.
         """
-        return forget_entries(
-            self._space, self._views, self._intake, entry_ids, to_filter(where), replies=replies
+        condition, beside = to_filter(where), self._beside
+        # Copies first: once the entries are gone, no id leads to them.
+        gone = beside.forget_copies(entry_ids, condition, replies=replies) if copies else []
+        forgotten = forget_entries(
+            self._space, self._views, self._intake, entry_ids, condition, replies=replies
         )
+        left = sum(map(len, beside.copies(forgotten.entries).values()))
+        scrubbed = forgotten.scrubbed and all(one.scrubbed for one in gone)
+        return replace(forgotten, copies=left, scrubbed=scrubbed)
 
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of this file: all it holds, its name, and the keys that open only it.
@@ -856,13 +895,16 @@ class MemoryParts(NamedTuple):
     views: Views
     intake: Intake
     account: ModelAccount
+    beside: SpacesBeside
 
 
 def memory_parts(memory: Memory) -> MemoryParts:
     """Return the parts of a memory. Raise InputError for one on a server, which has them there."""
     if not isinstance(getattr(memory, "_views", None), Views):
         raise InputError("a memory on a server derives its views there; open its file or database")
-    return MemoryParts(memory._space, memory._views, memory._intake, memory._account)
+    return MemoryParts(
+        memory._space, memory._views, memory._intake, memory._account, memory._beside
+    )
 
 
 def index(views: Views, receipt: Receipt, progress: Progress | None = None) -> Receipt:

@@ -114,6 +114,13 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         renamed={"entry_ids": "ids"},
     ),
     _O(
+        Memory.share,
+        "POST /share",
+        "Copy entries to another space, once, each with its origin.",
+        "write",
+        tag="entries",
+    ),
+    _O(
         Memory.search,
         "POST /search",
         "The fragments that answer a query best, best first, each with the terms of its score.",

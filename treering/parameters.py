@@ -16,6 +16,7 @@ _HELP: Final[Mapping[str, str]] = {
     "as_of": "As it was known then: ISO 8601.",
     "budget": "Tokens that it may have.",
     "commits": "The change of a range of commits, A..B.",
+    "copies": "Also the copies that were shared with other spaces.",
     "depth": "Commits to look at for each changed file.",
     "expires": "Kept until then: ISO 8601 or seconds.",
     "k": "How many at most.",
@@ -28,7 +29,9 @@ _HELP: Final[Mapping[str, str]] = {
     "relations": "Names; by default those that suit the kind of content; []: no relation.",
     "replies": "Also what a model said that may quote them.",
     "rerank": "Order the 50 best again by a package's reranker of this name.",
+    "spaces": "Names of the spaces to ask as one; by default its own.",
     "staged": "Check the staged change, not the working tree.",
+    "to": "Name of the other space.",
     "upgrade": "Let the model rewrite summaries made without one.",
 }
 

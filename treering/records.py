@@ -159,6 +159,8 @@ class Hit:
     root; None if it is not in it (yet). ``confidence`` is the probability that it answers the
     query, 0 to 1, fitted to questions that were asked with their evidence in memory and without.
 
+    ``space`` is the one that holds it.
+
     A search folds hits that agree in their words, or but for a value: the newest represents the
     others. ``times`` counts those that say just the same, itself included; ``was`` has what the
     others say, newest first.
@@ -190,6 +192,7 @@ class Hit:
     confidence: float = 0.0
     times: int = 1
     was: tuple[Folded, ...] = ()
+    space: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +297,8 @@ class Forgotten:
     ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
     was erased, since their model was shown it and they share words with it: they stay, unless
     ``forget(..., replies=True)`` erased them, too. ``files`` are those that the entries were read
-    from: they may still hold the text.
+    from: they may still hold the text. ``copies`` counts the copies that were shared with other
+    spaces and are still there; ``forget(..., copies=True)`` erases them, too.
     """
 
     entries: tuple[str, ...]
@@ -303,6 +307,7 @@ class Forgotten:
     scrubbed: bool
     replies: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    copies: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,10 +252,12 @@ def test_on_windows_a_hook_is_a_line_that_every_shell_reads(
 def test_elsewhere_a_path_with_odd_letters_is_one_word() -> None:
     import shlex
 
-    launcher = Launcher(("/a b/$x/treering",), "/m'n.db", space="host/a b", personal=True)
+    launcher = Launcher(
+        ("/a b/$x/treering",), "/m'n.db", space="host/a b", also=("default", "a team")
+    )
     assert shlex.split(launcher.hook("turn", "gemini")) == [
         *("/a b/$x/treering", "hook", "turn", "--client", "gemini"),
-        *("--memory", "/m'n.db", "--space", "host/a b", "--personal"),
+        *("--memory", "/m'n.db", "--space", "host/a b", "--also=default,a team"),
     ]
 
 

@@ -607,7 +607,7 @@ def test_each_project_has_its_own_space(server: Path, hook: Hook, home: Path) ->
     assert MAST in put_in(
         hook("prompt", question | {"cwd": str(shop)}, TREERING_SPACE="host/ana/boat")
     )
-    beside = hook("prompt", question | {"cwd": str(shop)}, "--personal")
+    beside = hook("prompt", question | {"cwd": str(shop)}, "--also=default")
     assert "Keep answers short" in put_in(beside)
     assert MAST not in put_in(beside)
 

@@ -56,6 +56,7 @@ MEMORY: Mapping[str, Call] = {
     "restore": lambda memory: memory.restore("none"),
     "withheld": lambda memory: memory.withheld(),
     "history": lambda memory: memory.history("none"),
+    "share": lambda memory: memory.share(["none"], to="other"),
     "settle": lambda memory: memory.settle(upgrade=True),
     "rebuild": lambda memory: memory.rebuild("fragments", "facts"),
     "search": lambda memory: memory.search("Porto", level="all"),

@@ -13,7 +13,7 @@ from treering.cli.run import Globals
 from treering.ingest.where import Where
 from treering.memory import Memory
 
-OPTION_NAMES = {"relation": "relations", "meta": "metadata"}
+OPTION_NAMES = {"also": "spaces", "relation": "relations", "meta": "metadata"}
 """What may be repeated has a singular; ``--meta KEY=VALUE`` is one key of the metadata."""
 
 ONLY_IN_PYTHON = {"self", "progress", "count_tokens", "omit"}
@@ -41,7 +41,7 @@ def options(command: str) -> dict[str, object]:
         ("search", Memory.search, {"explain", "whole"}),
         ("context", Memory.context, set()),
         ("ask", Memory.ask, set()),
-        ("chat", Memory.chat_stream, {"message"}),
+        ("chat", Memory.chat_stream, {"message", "spaces"}),
     ],
 )
 def test_a_command_has_the_options_of_its_operation(

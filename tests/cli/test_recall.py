@@ -229,3 +229,14 @@ def test_a_brief_without_room_or_without_anything_to_say_says_which(treering: Tr
     treering("forget", "--source", "notes", "--yes")
     empty = treering("brief")
     assert (empty.stdout, empty.stderr) == ("", "nothing to say yet\n")
+
+
+def test_commands_ask_further_spaces(treering: Treering) -> None:
+    treering("add", "I moved to Porto in May.", "--space", "ana")
+    treering("add", "The office in Porto opens in June.", "--space", "team")
+    asked = ("Porto", "--space", "ana", "--also", "team")
+    hits = records(treering("search", *asked, "--json"))
+    assert sorted(hit["space"] for hit in hits) == ["ana", "team"]
+    assert "team: notes" in treering("search", *asked).stdout
+    assert "team: notes" in treering("context", *asked).stdout
+    assert treering("search", *asked[:-1], "tema").exit_code == 2

@@ -31,7 +31,7 @@ from treering.arrays import Floats
 from treering.ingest.slices import SLICE_CHARS, SLICES_AT_ONCE
 from treering.llm.tokens import estimate_tokens
 from treering.serve.mcp import tools
-from treering.serve.mcp.server import build, calls_on
+from treering.serve.mcp.server import asks_only, build, calls_on
 from treering.serve.mcp.tools import SLOW_CHARS
 from treering.serve.threads import Kind
 
@@ -58,7 +58,7 @@ def talk(
 ) -> None:
     async def session() -> None:
         async with anyio.create_task_group() as tasks:
-            server = build(calls_on(memory), reach, tasks.start_soon)
+            server = build(calls_on(memory), reach, tasks.start_soon, asks_only(None))
             async with Client(server, mode=mode) as client:
                 await act(client)
 
@@ -299,7 +299,7 @@ def test_a_call_that_is_cancelled_stores_nothing_or_is_known_when_repeated(
 
     async def act() -> None:
         async with anyio.create_task_group() as tasks:
-            server = build(within, Path, tasks.start_soon)
+            server = build(within, Path, tasks.start_soon, asks_only(None))
             async with Client(server, mode=mode) as client, anyio.create_task_group() as calls:
                 calls.start_soon(client.call_tool, "remember", {"text": text})
                 assert await anyio.to_thread.run_sync(begun.wait, 30)

@@ -32,11 +32,12 @@ class Launcher:
     command: tuple[str, ...]
     memory: str
     space: str | None = None
-    personal: bool = False
+    also: tuple[str, ...] = ()
 
     def server(self) -> list[str]:
         """Return the arguments that start the MCP server."""
-        return [*self.command, "mcp", *self._options()]
+        also = [word for name in self.also for word in ("--also", name)]
+        return [*self.command, "mcp", *self._options(), *also]
 
     def hook(self, event: str, client: str) -> str:
         """Return the line that runs a hook, as every shell reads it: sh, cmd, PowerShell, Git Bash.
@@ -44,7 +45,7 @@ class Launcher:
         Slashes work in a path everywhere. Quotes are only around white space, because PowerShell
         takes a quoted program for a text.
         """
-        beside = ["--personal"] if self.personal else []
+        beside = [f"--also={','.join(self.also)}"] if self.also else []
         words = [*self.command, "hook", event, "--client", client, *self._options(), *beside]
         return " ".join(map(_shell_word, words))
 

@@ -150,7 +150,7 @@ class HookHandler:
             return recall.Recollection(why_nothing="there is no memory yet")
         if request["event"] == "session-start" and request.get("source") == "resume":
             return recall.Recollection(why_nothing="the conversation has its brief")
-        spaces = [str(request["space"]), *filter(None, [request.get("beside")])]
+        spaces = [str(request["space"]), *request.get("also", ())]
         there = self._memory(spaces[0]).spaces()
         memories = [self._memory(space) for space in spaces if space in there]
         if not memories:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treering.agents import endpoint, replies, switches
-from treering.agents.project import DEFAULT_SPACE, agent_memory, agent_space, project_of
+from treering.agents.project import agent_memory, agent_space, project_of
 from treering.hooks import inbox
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _run(
         "asks": replies.puts_in(client, event),
         "client": client,
         "space": space,
-        "beside": DEFAULT_SPACE if "personal" in options and space != DEFAULT_SPACE else None,
+        "also": [name for name in options.get("also", "").split(",") if name not in ("", space)],
         "session": replies.session_of(payload),
         "source": payload.get("source"),
         "prompt": str(payload.get("prompt") or "")[:PROMPT_CHARS],
@@ -154,7 +154,7 @@ def _options(arguments: list[str]) -> dict[str, str]:
         name, equals, value = argument.lstrip("-").partition("=")
         if name == "m":
             name = "memory"
-        options[name] = value if equals or name == "personal" else next(rest, "")
+        options[name] = value if equals else next(rest, "")
     return options
 
 

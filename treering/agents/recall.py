@@ -10,7 +10,7 @@ from typing import Final
 
 from treering.agents.replies import put_in_frame
 from treering.llm.tokens import estimate_tokens
-from treering.memory import Memory
+from treering.memory import Memory, memory_parts
 from treering.records import Entry, Hit
 from treering.search.scores import RELEVANT
 
@@ -64,16 +64,21 @@ def relevant_lines(
     """
     if not prompt.strip():
         return Recollection(why_nothing="the prompt is empty")
-    found = [(hit, memory) for memory in memories for hit in memory.search(prompt, k=CANDIDATES)]
-    best = max((hit.confidence for hit, _ in found), default=0.0)
+    memory_by_space = {memory_parts(memory).space.name: memory for memory in memories}
+    found = memories[0].search(prompt, k=CANDIDATES, spaces=[*memory_by_space])
+    best = max((hit.confidence for hit in found), default=0.0)
     if best < RELEVANT:
         return Recollection(why_nothing=f"best {best:.2f}, floor {RELEVANT:g}")
     lines: dict[str, str] = {}
     room = PROMPT_TOKENS
-    for hit, memory in sorted(found, key=lambda pair: -pair[0].confidence):
-        if hit.confidence < RELEVANT or len(list(filter(None, lines.values()))) == LINES:
+    if len(memories) == 1:  # the confidences of two spaces compare worse than their scores
+        found.sort(key=lambda hit: -hit.confidence)
+    for hit in found:
+        if len(list(filter(None, lines.values()))) == LINES:
             break
-        reply = _reply_to(hit, memory)
+        if hit.confidence < RELEVANT:
+            continue
+        reply = _reply_to(hit, memory_by_space[hit.space])
         quote = _quote(hit) + (f" → {_short(reply.text)}" if reply else "")
         line = _line(hit, quote)
         cost = estimate_tokens(line)

@@ -110,6 +110,7 @@ class AsyncMemory:
     async def restore(self, entry_id: str, *, by: str | None = None) -> Entry: ...
     async def withheld(self, **where: Unpack[Where]) -> list[Withheld]: ...
     async def history(self, entry_id: str) -> list[Correction]: ...
+    async def share(self, ids: Sequence[str], to: str) -> Receipt: ...
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats: ...
     async def rebuild(self, *views: str, progress: Progress | None = None) -> Stats: ...
     async def search(
@@ -124,6 +125,7 @@ class AsyncMemory:
         min_confidence: float = 0.0,
         rerank: str | Reranker | None = None,
         all: bool = False,
+        spaces: Sequence[str] | None = None,
         **where: Unpack[Where],
     ) -> list[Hit]: ...
     async def search_many(
@@ -138,6 +140,7 @@ class AsyncMemory:
         min_confidence: float = 0.0,
         rerank: str | Reranker | None = None,
         all: bool = False,
+        spaces: Sequence[str] | None = None,
         **where: Unpack[Where],
     ) -> list[list[Hit]]: ...
     async def context(
@@ -150,13 +153,19 @@ class AsyncMemory:
         alpha: Alpha | None = None,
         min_confidence: float = 0.0,
         count_tokens: CountTokens = estimate_tokens,
+        spaces: Sequence[str] | None = None,
         **where: Unpack[Where],
     ) -> Context: ...
     async def brief(
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
     ) -> Brief: ...
     async def ask(
-        self, question: str, *, budget: int | str | None = None, **where: Unpack[Where]
+        self,
+        question: str,
+        *,
+        budget: int | str | None = None,
+        spaces: Sequence[str] | None = None,
+        **where: Unpack[Where],
     ) -> Answer: ...
     async def chat(
         self,
@@ -166,6 +175,7 @@ class AsyncMemory:
         source: str = "chat",
         budget: int | str | None = None,
         speaker: str | None = None,
+        spaces: Sequence[str] | None = None,
     ) -> Answer: ...
     async def chat_stream(
         self,
@@ -175,6 +185,7 @@ class AsyncMemory:
         source: str = "chat",
         budget: int | str | None = None,
         speaker: str | None = None,
+        spaces: Sequence[str] | None = None,
     ) -> AsyncChatStream: ...
     async def chat_prompt(
         self,
@@ -184,6 +195,7 @@ class AsyncMemory:
         source: str = "chat",
         budget: int | str | None = None,
         count_tokens: CountTokens = estimate_tokens,
+        spaces: Sequence[str] | None = None,
     ) -> ChatPrompt: ...
     def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]: ...
     async def page(
@@ -196,7 +208,7 @@ class AsyncMemory:
     ) -> Page: ...
     async def get(self, entry_id: str) -> Entry: ...
     async def forget(
-        self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]
+        self, *entry_ids: str, replies: bool = False, copies: bool = False, **where: Unpack[Where]
     ) -> Forgotten: ...
     async def forget_space(self, name: str) -> Forgotten: ...
     @property

@@ -93,7 +93,7 @@ def bulk_ingest(
         raise InputError(
             f"workers is {workers}; give at least 1, or none for one a processor", param="workers"
         )
-    space, views, intake, _ = memory_parts(memory)
+    space, views, intake, *_ = memory_parts(memory)
     envelope = Envelope.check(kind, at, speaker, session, metadata, mask, encoding=encoding)
     intake.recover()  # entries of an interrupted call come before new ones
     counts = _Counts()

@@ -32,6 +32,7 @@ from treering.llm.contract import Reply, Sampling
 from treering.records import Entry
 from treering.search.context import Budget, CountTokens
 from treering.search.marks import Quote
+from treering.sharing import SpacesBeside
 from treering.text import check_text
 from treering.views.registry import Views
 from treering.views.settings import SpaceSettings, settings_of
@@ -72,7 +73,9 @@ class Conversations:
         account: ModelAccount,
         views: Views,
         intake: Intake,
+        beside: SpacesBeside,
     ) -> None:
+        self._beside = beside
         self._space = space
         self._account = account
         self._views = views
@@ -85,6 +88,7 @@ class Conversations:
         source: str,
         budget: int | str | None,
         count: CountTokens,
+        spaces: Sequence[str] | None = None,
     ) -> ChatPrompt:
         """The prompt that a model would get for a message; nothing is stored."""
         settings = settings_of(self._space)
@@ -93,7 +97,7 @@ class Conversations:
         self._views.catch_up()
         with self._space.read() as reader:
             history = entries.tail(reader, reader.id, source, _lines_within(limit))
-        sources = MemorySources(self._space, self._views, count, settings)
+        sources = self._sources(count, settings, spaces)
         return build(message, history, policy, sources, limit, count, settings)
 
     def reply(
@@ -104,10 +108,11 @@ class Conversations:
         budget: int | str | None,
         record: RoundRecord | None = None,
         speaker: str | None = None,
+        spaces: Sequence[str] | None = None,
     ) -> Answer:
         """One round. Raises InputError before it stores the message, LLMError after that."""
         llm = self._account.llm()
-        round_ = self._store_message(message, source, budget, record, speaker)
+        round_ = self._store_message(message, source, budget, record, speaker, spaces)
         with self._giving_up_on_failure(round_):
             prompt, digests = self._prompt(round_, policy)
             reply = llm.complete(prompt.messages, **round_.sampling)
@@ -123,10 +128,11 @@ class Conversations:
         budget: int | str | None,
         record: RoundRecord | None = None,
         speaker: str | None = None,
+        spaces: Sequence[str] | None = None,
     ) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
         llm = self._account.llm()
-        round_ = self._store_message(message, source, budget, record, speaker)
+        round_ = self._store_message(message, source, budget, record, speaker, spaces)
         with self._giving_up_on_failure(round_):
             prompt, digests = self._prompt(round_, policy)
             pieces = llm.stream(prompt.messages, **round_.sampling)
@@ -158,6 +164,16 @@ class Conversations:
         with self._space.write() as writer:
             reply_sources.note(writer, writer.id, replies, ids_shown)
 
+    def _sources(
+        self,
+        count: CountTokens,
+        settings: SpaceSettings,
+        spaces: Sequence[str] | None,
+        hidden: frozenset[str] = frozenset(),
+    ) -> MemorySources:
+        asked = None if spaces is None else self._beside.ask(spaces)
+        return MemorySources(self._space, self._views, count, settings, hidden, asked)
+
     def _store_message(
         self,
         message: str,
@@ -165,6 +181,7 @@ class Conversations:
         budget: int | str | None,
         record: RoundRecord | None,
         speaker: str | None,
+        spaces: Sequence[str] | None,
     ) -> _Round:
         """Store a message, durable on return, before anything else of the round can fail.
 
@@ -176,6 +193,8 @@ class Conversations:
         window = llm.context_window - REPLY_TOKENS
         within, count = _budget(budget, settings).limit_and_count(llm.count_tokens, window)
         check_message(message, within, count)
+        if spaces is not None and [*spaces] != [self._space.name]:  # this one may be new
+            self._beside.ask(spaces)  # it raises: then nothing is stored
         self._views.catch_up(begins=True)
         database = self._space.database
         with self._space.write() as writer:
@@ -198,7 +217,9 @@ class Conversations:
             if record is not None:
                 record.keep_message(writer, stored)
             digests = entries.digests(writer, space, stored | ids(history))
-            return _Round(source, message, stored, history, within, digests, count, settings)
+            return _Round(
+                source, message, stored, history, within, digests, count, settings, spaces
+            )
 
     def _prompt(self, round_: _Round, policy: Policy) -> tuple[ChatPrompt, Mapping[str, bytes]]:
         """The prompt for a message, and the digests of the entries of both.
@@ -208,7 +229,7 @@ class Conversations:
         count, settings = round_.count, round_.settings
         history, gone = round_.history, frozenset[str]()
         for _ in range(PROMPT_BUILDS):
-            sources = MemorySources(self._space, self._views, count, settings, round_.entries)
+            sources = self._sources(count, settings, round_.spaces, round_.entries)
             prompt = build(round_.message, history, policy, sources, round_.budget, count, settings)
             ids_shown = prompt.entries | round_.entries
             digests = self.digests(ids_shown)
@@ -305,6 +326,7 @@ class _Round:
     digests: Mapping[str, bytes]
     count: CountTokens
     settings: SpaceSettings
+    spaces: Sequence[str] | None
 
     @property
     def sampling(self) -> Sampling:

@@ -14,6 +14,7 @@ from treering.records import Context, Entry, Filter, Hit, Mode, Passage
 from treering.search.context import Candidate, CountTokens, mark_of_summary, show_hit
 from treering.search.marks import Mark, Marker, Quote
 from treering.search.searcher import by_words_if_down
+from treering.sharing import AskedSpaces
 from treering.views.memos.choose import related_memos
 from treering.views.memos.record import MemoEvidence
 from treering.views.registry import Views
@@ -27,7 +28,8 @@ MAX_MESSAGES = 4  # of a round: the user's, the model's, and tool messages betwe
 class MemorySources:
     """The views of one space for one prompt; tokens are counted as the model counts them.
 
-    Entries in ``hidden`` are never shown.
+    Entries in ``hidden`` are never shown. Passages and exchanges are those of the spaces ``asked``,
+    by default of the own one.
     """
 
     def __init__(
@@ -37,7 +39,9 @@ class MemorySources:
         count: CountTokens,
         settings: SpaceSettings,
         hidden: frozenset[str] = frozenset(),
+        asked: AskedSpaces | None = None,
     ) -> None:
+        self._asked = asked
         self._space = space
         self._views = views
         self._count = count
@@ -47,7 +51,13 @@ class MemorySources:
 
     def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
         """See ``Sources``."""
-        return self._context(query, budget, without, self._settings)
+        if (spaces := self._asked) is None:
+            return self._context(query, budget, without, self._settings)
+        condition, cites = Filter(omit=without | self._hidden), self._settings.prompt == "own"
+        return by_words_if_down(
+            lambda mode: spaces.context(query, condition, mode, budget, self._count, cites=cites),
+            self._settings.mode,
+        )
 
     def _context(
         self, query: str, budget: int, without: frozenset[str], settings: SpaceSettings
@@ -66,12 +76,22 @@ class MemorySources:
         """See ``Sources``."""
 
         def best(mode: Mode) -> list[Hit]:
+            if self._asked is not None and (union := self._asked.union) is not None:
+                condition = Filter(omit=without | self._hidden)
+                found = union.candidates(query, condition, mode, k)
+                return [candidate.hit for candidate in found[:k]]
             with closing(self._candidates(query, without, mode)) as candidates:
                 return [candidate.hit for candidate in islice(candidates, k)]
 
         hits = by_words_if_down(best, self._settings.mode)
-        with self._space.read() as reader:
-            return exchanges(reader, hits, without | self._hidden, self._views.marking.marks)
+        ranked: list[Exchange] = []
+        every = [self._views] if self._asked is None else self._asked.views
+        for views in every:
+            of_space = [hit for hit in hits if hit.space == views.space.name]
+            with views.space.read() as reader:
+                marks = views.marking.marks
+                ranked += exchanges(reader, of_space, without | self._hidden, marks)
+        return ranked if len(every) == 1 else sorted(ranked, key=lambda one: -one.score)
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
         """See ``Sources``."""
@@ -136,10 +156,9 @@ class MemorySources:
     ) -> Generator[Candidate, None, None]:
         """The best fragments; they are read within a transaction, so the generator is closed."""
         condition = Filter(omit=without | self._hidden)
-        plan = self._views.planner.defaults()
-        return self._views.searcher.candidates(
-            query, condition, mode, plan, self._settings.chat_unit
-        )
+        views = self._views if self._asked is None else self._asked.views[0]
+        plan = views.planner.defaults()
+        return views.searcher.candidates(query, condition, mode, plan, self._settings.chat_unit)
 
 
 def _below(tree: TreeView, node: int) -> tuple[str, ...]:

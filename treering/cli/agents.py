@@ -25,14 +25,14 @@ commands = typer.Typer()
 @command(
     commands,
     client="The agent; without one, all are listed, with whether they are here.",
-    personal="Let hooks recall from the space 'default', too.",
+    also=opt("Let it recall from this space, too; may be repeated.", metavar="SPACE"),
     past="Import its past sessions, each into its project's space.",
 )
 def install(
     run: Run,
     client: Annotated[str | None, typer.Argument()] = None,
     dry_run: bool = False,
-    personal: bool = False,
+    also: list[str] | None = None,
     past: bool = False,
 ) -> None:
     """Put treering into an agent's settings: the MCP server and, where it has them, hooks.
@@ -49,7 +49,7 @@ def install(
     from treering.agents.clients import client_named
 
     chosen = client_named(client)
-    launcher = _launcher(run, personal)
+    launcher = _launcher(run, also or [])
     plans = installer.install(chosen, launcher, dry_run=dry_run)
     _print_plans(run, plans, dry_run)
     if dry_run:
@@ -88,17 +88,26 @@ def uninstall(run: Run, client: str, dry_run: bool = False) -> None:
         stop_all(run.hook_memory)
 
 
-@command(commands, file=opt("The memory's file; made if it is not there.", metavar="[FILE]"))
-def mcp(run: Run, file: Annotated[Path | None, typer.Argument()] = None) -> None:
+@command(
+    commands,
+    file=opt("The memory's file; made if it is not there.", metavar="[FILE]"),
+    also=opt("Recall from this space, too; may be repeated.", metavar="SPACE"),
+)
+def mcp(
+    run: Run,
+    file: Annotated[Path | None, typer.Argument()] = None,
+    also: list[str] | None = None,
+) -> None:
     """Serve a memory over standard input and output, for clients of the Model Context Protocol."""
     from treering.serve.mcp.server import serve_stdio
 
-    with run.for_agent(file).memory(create=True, begins=True) as memory:
-        serve_stdio(memory)
+    run = run.for_agent(file)
+    with run.memory(create=True, begins=True) as memory:
+        serve_stdio(memory, run.with_own(memory, also))
     os._exit(0)  # native code of a thread that still indexes would abort the end of Python
 
 
-def _launcher(run: Run, personal: bool) -> Launcher:
+def _launcher(run: Run, also: Sequence[str]) -> Launcher:
     """Return how the agent starts treering. Raise InputError, MissingExtra."""
     from treering.agents.clients import Launcher, own_command
 
@@ -107,7 +116,9 @@ def _launcher(run: Run, personal: bool) -> Launcher:
         raise InputError(f"an agent needs a memory in a file, not {memory}")
     if find_spec("mcp") is None:
         raise MissingExtra.of("mcp", "mcp")
-    return Launcher(own_command(), memory, run.named_space, personal)
+    if strange := [name for name in also if "," in name]:
+        raise InputError(f"--also {strange[0]!r} has a comma, which separates names in a hook")
+    return Launcher(own_command(), memory, run.named_space, tuple(also))
 
 
 def _list(run: Run) -> None:

@@ -242,6 +242,7 @@ def retract(run: Run, entry_id: str, reason: str | None = None, undo: bool = Fal
     commands,
     entry_ids=opt("The entries.", metavar="[ID]...", show_default=False),
     replies="Also replies of a model that may quote them.",
+    copies="Also the copies that were shared with other spaces.",
 )
 def forget(
     run: Run,
@@ -249,6 +250,7 @@ def forget(
     entry_ids: Annotated[list[str] | None, typer.Argument()] = None,
     yes: bool = False,
     replies: bool = False,
+    copies: bool = False,
 ) -> None:
     """Erase entries, by id or filter: from the journal, every view and the file's bytes."""
     ids = entry_ids or []
@@ -257,7 +259,7 @@ def forget(
         _print_what_will_go(memory, ids, conditions)
         if not yes:
             stdin.confirm()
-        done = memory.forget(*ids, replies=replies, **conditions)
+        done = memory.forget(*ids, replies=replies, copies=copies, **conditions)
     views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
     run.out.emit(done, f"forgot {plural(len(done.entries), 'entry', 'entries')}{views}")
     if left := [reply for reply in done.replies if reply not in done.entries]:
@@ -265,6 +267,9 @@ def forget(
             f"{plural(len(left), 'reply', 'replies')} may quote it; to erase what quotes it, too, "
             f"give --replies, or now: treering forget {' '.join(left)}"
         )
+    if done.copies:
+        shared = plural(done.copies, "copy", "copies")
+        note(f"{shared} in other spaces stay; --copies erases them together with the original")
     if files := [path for path in done.files if Path(path).exists()]:
         more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
         note(

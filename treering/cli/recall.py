@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 _TOO_SMALL = "no {} fits {:,} tokens; give a larger --budget"
+_ALSO = opt("Ask this space, too, as if all were one; may be repeated.", metavar="SPACE")
 _PROMPT = opt("The most of the prompt: tokens, or such as '800 words'.", metavar="SIZE")
 
 
@@ -39,6 +40,7 @@ _PROMPT = opt("The most of the prompt: tokens, or such as '800 words'.", metavar
         metavar="NAME",
     ),
     all="Show each of several hits that say the same.",
+    also=_ALSO,
 )
 def search(
     run: Run,
@@ -51,16 +53,19 @@ def search(
     level: Level | None = None,
     rerank: str | None = None,
     all: bool = False,
+    also: list[str] | None = None,
 ) -> None:
     """Find the fragments that answer a query best."""
     from treering.cli.hits import hit_parts  # it counts terms, for which help need not wait
 
     with run.memory(may_be_empty=True) as memory:
         how = {"k": k, "level": level, "rerank": rerank, "all": all, **ranking.arguments()}
-        hits = memory.search(query, **how, **where.where(memory))
+        spaces = run.with_own(memory, also)
+        hits = memory.search(query, **how, spaces=spaces, **where.where(memory))
         reasons = [] if hits else [*where.why_nothing(memory)]
     for number, hit in enumerate(hits, start=1):
-        run.out.emit(hit, *hit_parts(number, hit, query, whole=whole, explain=explain))
+        shown = replace(hit, source=f"{hit.space}: {hit.source}") if also else hit
+        run.out.emit(hit, *hit_parts(number, shown, query, whole=whole, explain=explain))
     if not hits:
         note("\n".join(["nothing found", *reasons]))
     elif not any(hit.why.is_scored for hit in hits):
@@ -70,13 +75,20 @@ def search(
 @command(
     commands,
     budget=opt("The most of the passages: tokens, or such as '800 words'.", metavar="SIZE"),
+    also=_ALSO,
 )
 def context(
-    run: Run, query: Text, ranking: RankingOptions, where: Filters, budget: str | None = None
+    run: Run,
+    query: Text,
+    ranking: RankingOptions,
+    where: Filters,
+    budget: str | None = None,
+    also: list[str] | None = None,
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory(may_be_empty=True) as memory:
-        chosen = {**ranking.arguments(), **where.where(memory)}
+        spaces = run.with_own(memory, also)
+        chosen = {**ranking.arguments(), **where.where(memory), "spaces": spaces}
         passages = memory.context(query, budget=budget, **chosen)
         too_small = not passages.passages and bool(memory.search(query, k=1, **chosen))
     if passages.passages or run.out.as_json:
@@ -108,11 +120,18 @@ def brief(run: Run, budget: int = BRIEF_TOKENS) -> None:
         note(f"{summary.tokens} of {summary.budget} tokens")
 
 
-@command(commands, question="The question, or - for standard input.", budget=_PROMPT)
-def ask(run: Run, question: Text, where: Filters, budget: str | None = None) -> None:
+@command(commands, question="The question, or - for standard input.", budget=_PROMPT, also=_ALSO)
+def ask(
+    run: Run,
+    question: Text,
+    where: Filters,
+    budget: str | None = None,
+    also: list[str] | None = None,
+) -> None:
     """Answer a question from the memory, with citations; needs a language model."""
     with run.memory() as memory:
-        answer = memory.ask(question, budget=budget, **where.where(memory))
+        spaces = run.with_own(memory, also)
+        answer = memory.ask(question, budget=budget, spaces=spaces, **where.where(memory))
     cited: list[Part] = []
     for passage in answer.citations:
         cited += [f"\n[{passage.number}] ", (short_path(passage.source), "cyan")]

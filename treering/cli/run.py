@@ -100,6 +100,13 @@ class Run:
         has_key = run.is_served and os.environ.get("TREERING_API_KEY")
         return run if has_key else replace(run, space=self.agent_space.name)
 
+    def with_own(self, memory: Memory, also: list[str] | None) -> list[str] | None:
+        """Return the spaces to ask: the own one and ``also``; None for the own one alone."""
+        if not also:
+            return None
+        # The own one of a server's key has no name here.
+        return [memory.stats().space if self.is_served else self.space, *also]
+
     @property
     def agent_space(self) -> SpaceChoice:
         """The space of an agent that works in this folder."""

@@ -212,6 +212,14 @@ class Intake:
         with self._space.write() as writer:
             writing.set_pinned(writer, entries.seq_of(writer, writer.id, entry_id), pinned)
 
+    def copy_in(self, source: str, drafts: Iterable[Draft]) -> Receipt:
+        """Append drafts that have ids of their own; those that are here already stay as they are.
+
+        Raises InputError for an id that is here with another text.
+        """
+        items = ((source, draft) for draft in drafts)
+        return self._take_in(items, Plan(appends=True, again_forgotten=True))
+
     def restore(
         self, lines: Iterable[str], *, settings: bool = False, again_forgotten: bool = False
     ) -> Receipt:

@@ -30,6 +30,7 @@ _CITATION = re.compile(r"^\[(?=\d+\])", re.MULTILINE)
 _URL = re.compile(r"https?://(?:www\.)?(?P<site>[^/?#\s]+)/")
 LABEL_CHARS = 40  # of a source in a citation; ``Passage.source`` has all of it
 SENTENCE_CHARS = 200  # where a fragment is cut that does not fit as a whole
+SURE_CANDIDATES: Final = 256  # looked at for a context of a least confidence
 MAX_MISSES = 20  # after so many that do not fit, the little room left is not worth the search
 
 
@@ -99,6 +100,13 @@ class Candidate:
     vector: Floats
     is_cut: tuple[bool, bool] = (False, False)  # at its beginning, and at its end
     unit: int = -1
+    is_pinned: bool = False
+    space: str = ""  # its name, where several are asked
+
+    @property
+    def home(self) -> tuple[str, str]:
+        """Its space and source."""
+        return self.space, self.hit.source
 
 
 @dataclass(slots=True)
@@ -112,7 +120,7 @@ class _PassageRun:
         last = self.members[-1]
         if last.hit.summary_of or candidate.hit.summary_of:
             return False
-        if (last.hit.source, last.session) != (candidate.hit.source, candidate.session):
+        if (last.home, last.session) != (candidate.home, candidate.session):
             return False
         if _overlap(last.hit, candidate.hit):
             return True
@@ -152,8 +160,8 @@ def assemble(
         if total + cost > budget and not exact:
             total, exact = _tokens(taken, count), True
         # Beside a neighbour a candidate needs no citation of its own, so it may cost less.
-        source, rank = candidate.hit.source, candidate.rank
-        is_beside = any(t.hit.source == source and abs(t.rank - rank) <= 1 for t in taken)
+        home, rank = candidate.home, candidate.rank
+        is_beside = any(t.home == home and abs(t.rank - rank) <= 1 for t in taken)
         if total + cost > budget and is_beside:
             cost = _tokens([*taken, candidate], count) - total
         if total + cost > budget:
@@ -162,6 +170,35 @@ def assemble(
         taken.append(candidate)
         total, exact = total + cost, False
     return _arrange(query, taken, budget, count)
+
+
+def fill(
+    query: str,
+    candidates: Iterable[Candidate],
+    budget: int,
+    count: CountTokens,
+    least: float,
+    layout: Layout,
+    *,
+    whole: bool,
+) -> Context:
+    """Return a context of candidates with a confidence of at least ``least``, best first.
+
+    With ``whole`` their units are shown whole, as ``layout`` says.
+    """
+
+    def assemble_all(some: Iterable[Candidate]) -> Context:
+        if whole:
+            return assemble_whole(query, some, layout, budget, count)
+        return assemble(query, some, budget, count)
+
+    if not least:
+        return assemble_all(candidates)
+    # Far down the ranking nothing is sure: that need not be read.
+    first = list(islice(candidates, SURE_CANDIDATES))
+    surest = max((candidate.hit.confidence for candidate in first), default=None)
+    sure = [candidate for candidate in first if candidate.hit.confidence >= least]
+    return replace(assemble_all(sure), surest=surest)
 
 
 def assemble_whole(
@@ -263,8 +300,12 @@ def _repeats(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
         return True
     if candidate.hit.kind == "code":
         return False  # overlapping windows are alike by construction; they are merged instead
+    # Spaces may have models of other dimensions.
+    alike = [earlier for earlier in taken if earlier.vector.shape == candidate.vector.shape]
+    if not alike:
+        return False
     likeness: NDArray[np.float32] = (
-        np.stack([earlier.vector for earlier in taken]) @ candidate.vector
+        np.stack([earlier.vector for earlier in alike]) @ candidate.vector
     )
     return bool(likeness.max() >= DUPLICATE_COSINE)
 
@@ -272,7 +313,7 @@ def _repeats(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
 def _runs(taken: Sequence[Candidate]) -> list[_PassageRun]:
     """Merge neighbours, in reading order: summaries, then by time, inside a source by place."""
     runs: list[_PassageRun] = []
-    for candidate in sorted(taken, key=lambda candidate: (candidate.hit.source, candidate.rank)):
+    for candidate in sorted(taken, key=lambda candidate: (candidate.home, candidate.rank)):
         if runs and runs[-1].follows(candidate):
             runs[-1].members.append(candidate)
         else:
@@ -280,9 +321,9 @@ def _runs(taken: Sequence[Candidate]) -> list[_PassageRun]:
     order = sorted(
         zip(runs, _times(runs), strict=True),
         key=lambda timed: (
-            not (hit := timed[0].members[0].hit).summary_of,
+            not timed[0].members[0].hit.summary_of,
             timed[1],
-            hit.source,
+            timed[0].members[0].home,
             timed[0].members[0].rank,
         ),
     )
@@ -292,8 +333,8 @@ def _runs(taken: Sequence[Candidate]) -> list[_PassageRun]:
 def _times(runs: Sequence[_PassageRun]) -> list[float]:
     """Return the time of each run, sorted by source and place; −inf if no time is known."""
     hits = [run.members[0].hit for run in runs]
-    codes: dict[str, int] = {}
-    source = [codes.setdefault(hit.source, len(codes)) for hit in hits]
+    codes: dict[tuple[str, str], int] = {}
+    source = [codes.setdefault(run.members[0].home, len(codes)) for run in runs]
     at = [hit.at.timestamp() if hit.at else np.nan for hit in hits]
     times = fill_times(np.array(at, dtype=np.float64), np.array(source, dtype=np.int64))
     said_at: list[float] = np.where(np.isnan(times), -np.inf, times).tolist()
@@ -344,6 +385,7 @@ def _show(number: int, members: Sequence[Candidate]) -> str:
     moment = "%Y-%m-%d %H:%M" if hit.kind == "chat" else "%Y-%m-%d"
     date = f", {hit.at:{moment}}" if hit.at else ""
     label = f"summary of {hit.summary_of} texts" if hit.summary_of else _label(hit.source)
+    label = f"{members[0].space}: {label}" if members[0].space else label
     return f"[{number}] {label}{date}\n{_CITATION.sub('[ ', _body(members))}"
 
 

@@ -70,9 +70,14 @@ def read_quotes(
 
 
 def hits(
-    ranking: RankedRows, query: int, rows: Codes, quotes: Sequence[Quote], marks: Sequence[Mark]
+    ranking: RankedRows,
+    query: int,
+    rows: Codes,
+    quotes: Sequence[Quote],
+    marks: Sequence[Mark],
+    space: str,
 ) -> list[Hit]:
-    """Return the fragments at ``rows`` as hits for a query, in the order given."""
+    """Return the fragments of a space at ``rows`` as hits for a query, in the order given."""
     confidences = ranking.confidence(rows, query)
     found = []
     for row, quote, mark, confidence in zip(rows.tolist(), quotes, marks, confidences, strict=True):
@@ -97,6 +102,7 @@ def hits(
                 stale=mark.stale,
                 level=mark.level,
                 confidence=confidence,
+                space=space,
             )
         )
     return found
@@ -254,8 +260,13 @@ def _representative(group: Sequence[Hit]) -> Hit:
     same, *others = said.values()
     for hit in group:
         newest = represent(newest, hit)
-    was = (Folded(hits[0].entry_id, hits[0].text, hits[0].at, len(hits)) for hits in others)
-    return replace(newest, times=len(same), was=tuple(was))
+    was = [Folded(hits[0].entry_id, hits[0].text, hits[0].at, _times(hits)) for hits in others]
+    before = [folded for hit in group for folded in hit.was]  # those of hits of several spaces
+    return replace(newest, times=_times(same), was=(*was, *before))
+
+
+def _times(hits: Sequence[Hit]) -> int:
+    return sum(hit.times for hit in hits)
 
 
 def _newer_entry(query: str, hit: Hit) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,6 +71,15 @@ class _Lengths:
         return _Lengths(buffer, total)
 
 
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The statistics of all rows of several indexes: rows, terms, and the rows with each term."""
+
+    rows: int
+    terms: int
+    frequencies: Mapping[int, int]
+
+
 class Lexical:
     """BM25 scores of every row. Immutable: a change makes a new index that shares the old runs."""
 
@@ -86,6 +96,7 @@ class Lexical:
         self._directory: RunDirectory | None = None
         self._gone_terms: NDArray[np.uint32] | None = None  # of postings whose row is gone, sorted
         self._stored: StoredPostings | None = None  # the postings that are not here
+        self._corpus: Corpus | None = None  # whose statistics count instead of those of the rows
 
     def __len__(self) -> int:
         return self._lengths.size - len(self._gone)
@@ -117,6 +128,19 @@ class Lexical:
         result._end.acquire()  # the free end stays that of this index
         result._gone, result._is_gone = self._gone, self._is_gone
         return result
+
+    def among(self, corpus: Corpus) -> Lexical:
+        """Return an index of the same rows that scores by the statistics of a larger corpus."""
+        result = copy(self)
+        result._corpus, result._norm = corpus, None
+        result._terms_seen, result._columns = {}, {}
+        return result
+
+    def corpus(self, terms: Collection[int]) -> Corpus:
+        """Return the statistics of the rows, with the frequencies of some terms."""
+        asked = list(terms)
+        frequencies = self._frequencies(np.array(asked, dtype=np.uint32)).tolist()
+        return Corpus(len(self), self._total, dict(zip(asked, frequencies, strict=True)))
 
     def shrunk(self, rows: Codes) -> Lexical:
         """Return the index without some rows, given ascending; the later ones move up."""
@@ -262,9 +286,9 @@ class Lexical:
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
         """Return the idf of terms."""
-        asked = list(terms)
-        frequencies = self._frequencies(np.array(asked, dtype=np.uint32))
-        return dict(zip(asked, self._idf(frequencies).tolist(), strict=True))
+        asked = np.array(list(terms), dtype=np.uint32)
+        idf = self._idf(asked, self._frequencies(asked))
+        return dict(zip(asked.tolist(), idf.tolist(), strict=True))
 
     def _frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return how many rows hold each term, without reading postings."""
@@ -360,8 +384,10 @@ class Lexical:
 
         So it mostly stays the same when a row comes or goes.
         """
-        mean = self._total / max(len(self), 1)
-        return max(mean if len(self) < WORTHWHILE else float(f"{mean:.4g}"), 1e-9)
+        of_rows = (len(self), self._total)
+        rows, total = of_rows if self._corpus is None else (self._corpus.rows, self._corpus.terms)
+        mean = total / max(rows, 1)
+        return max(mean if rows < WORTHWHILE else float(f"{mean:.4g}"), 1e-9)
 
     def coverage(self, query: Terms, rows: Codes) -> NDArray[np.float64]:
         """Return the share, 0 to 1, of the query's idf mass, unknown terms too, in some rows."""
@@ -387,7 +413,7 @@ class Lexical:
         parts = self._of_runs(terms) if self._stored is None else self._of_stored(terms)
         held = np.array([sum(map(len, slots)) for slots, _ in parts], dtype=np.int64)
         held -= self._lost(terms)
-        idfs = self._idf(held)
+        idfs = self._idf(terms, held)
         entries = [
             TermPostings(idf, *joined_if_few(slots, counts))
             for idf, (slots, counts) in zip(idfs, parts, strict=True)
@@ -424,9 +450,14 @@ class Lexical:
             parts.append((slots, [part.counts for part in some]))
         return parts
 
-    def _idf(self, frequency: Any) -> Any:
+    def _idf(self, terms: NDArray[np.uint32], frequency: NDArray[np.int64]) -> NDArray[Any]:
         """Return Robertson's idf with + 1 inside the logarithm, which is never negative."""
-        return np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
+        rows = len(self)
+        if self._corpus is not None:
+            rows, known = self._corpus.rows, self._corpus.frequencies
+            pairs = zip(terms.tolist(), frequency.tolist(), strict=True)
+            frequency = np.array([known.get(term, own) for term, own in pairs], dtype=np.int64)
+        return np.log1p((rows - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
 
 
 def _add_times(scores: Floats, column: Floats, idf: np.float32) -> None:

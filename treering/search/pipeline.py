@@ -84,11 +84,12 @@ def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries)
 def _score(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> None:
     """Score all fragments by words, meaning and surroundings, and by signals of the questions."""
     snapshot, queries = ranking.snapshot, ranking.queries
-    own = fuse(snapshot, ranking.bm25, ranking.cosines, ranking.readable)
+    union = queries.union
+    own = fuse(snapshot, ranking.bm25, ranking.cosines, ranking.readable, union)
     ranking.scores = own_total(own, (len(snapshot), len(queries.terms)))
     ranking.terms = dict(own)
     ranking.add(contributions(signals, ranking))
-    if len(snapshot.kinds) > 1 and ranking.terms:
+    if len(union.kinds if union else snapshot.kinds) > 1 and ranking.terms:
         weights = [1 + alpha for alpha in _alphas(ranking)]
         ranking.share = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind]
         ranking.scores *= ranking.share[:, None]

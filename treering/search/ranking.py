@@ -24,6 +24,7 @@ from treering.search.terms import Terms
 if TYPE_CHECKING:
     from treering.search.hits import RowReader
     from treering.search.pipeline import EnvironmentPart
+    from treering.search.scores import UnionStatistics
 
 GROUP = 64  # rows of which only the best is compared at first, if few of many are needed
 MOST_REFINED = 128  # the best rows of a query that are scored exactly
@@ -37,6 +38,7 @@ class Queries:
 
     ``vectors`` has a unit row per query; None without any. ``now`` is an aware time from which
     "last week" counts; None for the local clock. Without ``rows`` no signal reads the best hits.
+    ``union`` has the statistics of all spaces that are asked; None for one space.
     """
 
     texts: Sequence[str]
@@ -45,6 +47,7 @@ class Queries:
     mode: Mode
     now: datetime | None = None
     rows: RowReader | None = None
+    union: UnionStatistics | None = None
 
 
 class Contribution(Protocol):

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
 from treering.parallel import for_each_piece, pieces
-from treering.records import KINDS, Mode
+from treering.records import KINDS, Kind, Mode
 from treering.scratch import lent
+from treering.search.lexical import Corpus
 from treering.search.relations.contract import LEARNED
 from treering.search.snapshot import Cosines, Mask, Snapshot, Spread, Wanted
 from treering.search.terms import Terms
@@ -68,6 +69,21 @@ class ScaledScores:
         total[self.silent] = before
 
 
+@dataclass(frozen=True, slots=True)
+class UnionStatistics:
+    """The statistics of a query over all fragments of several spaces.
+
+    ``chats`` is the share of chats among the fragments. ``words`` and ``meaning`` are the spreads
+    of BM25 and of cosines; None for those of each space.
+    """
+
+    corpus: Corpus
+    kinds: tuple[Kind, ...]
+    chats: float
+    words: Spread | None = None
+    meaning: Spread | None = None
+
+
 OwnScores = Mapping[str, ScaledScores]
 """The terms of the own score, each (N, Q)."""
 
@@ -111,36 +127,45 @@ def fuse(
     bm25: Floats | None,
     cosines: Cosines | None,
     readable: Mask | None = None,
+    union: UnionStatistics | None = None,
 ) -> OwnScores:
-    """Standardise both scores over the space; BM25 of chats counts by its learned weight.
+    """Standardise both scores over the space, or over a ``union`` of spaces; BM25 of chats counts
+    by its learned weight.
 
     ``readable``, shape (Q,), says which queries the embedding model can read, None for all. The
     cosines of the others count ``UNREAD``.
     """
     terms: dict[str, ScaledScores] = {}
+    words, meaning = (union.words, union.meaning) if union else (None, None)
     if bm25 is not None:
-        terms["lexical"] = scale_scores(bm25)
+        terms["lexical"] = scale_scores(bm25, None, words)
     if cosines is not None:
-        terms["dense"] = scale_scores(cosines.values, ~snapshot.embedded, cosines.spread)
+        spread = meaning or cosines.spread
+        terms["dense"] = scale_scores(cosines.values, ~snapshot.embedded, spread)
     if bm25 is not None and cosines is not None:
-        terms["lexical"] = terms["lexical"].times(_word_weight(snapshot))
+        chats = chat_share(snapshot) if union is None else union.chats
+        terms["lexical"] = terms["lexical"].times(_word_weight(chats))
         if readable is not None:
             weight = np.where(readable, np.float32(1), UNREAD)
             terms["dense"] = terms["dense"].times(weight)
     return terms
 
 
-def _word_weight(snapshot: Snapshot) -> np.float32:
+def chat_share(snapshot: Snapshot) -> float:
+    """Return the share of chats among the fragments."""
+    if "chat" not in snapshot.kinds:
+        return 0.0
+    is_alone = len(snapshot.kinds) == 1
+    return 1.0 if is_alone else float(np.mean(snapshot.kind == KINDS.index("chat")))
+
+
+def _word_weight(chats: float) -> np.float32:
     """Return the weight of BM25 beside the cosine: the more of a space is chats, the less.
 
     Its best scores lie eight deviations above the mean, those of cosines four: added as they are,
     the words alone decide. In texts they do.
     """
-    share = 0.0
-    if "chat" in snapshot.kinds:
-        is_alone = len(snapshot.kinds) == 1
-        share = 1.0 if is_alone else float(np.mean(snapshot.kind == KINDS.index("chat")))
-    return np.float32(1 + (LEARNED["lexical"] - 1) * share)
+    return np.float32(1 + (LEARNED["lexical"] - 1) * chats)
 
 
 def standardise(column: Floats) -> Floats:

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from numbers import Real
 from operator import index
-from typing import Final, SupportsIndex, TypeVar
+from typing import Final, NamedTuple, SupportsIndex, TypeVar
 
 import numpy as np
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes, Floats, without
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, EntryCorrupt, InputError, ModelMismatch
 from treering.hints import Hint
 from treering.journal import entries
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
-from treering.records import MODES, ChatUnit, Context, Filter, Hit, Mode
+from treering.records import KINDS, MODES, ChatUnit, Context, Filter, Hit, Mode
 from treering.search.context import (
     DEFAULT_LAYOUT,
     Candidate,
     CountTokens,
     Layout,
-    assemble,
-    assemble_whole,
+    fill,
 )
 from treering.search.filters import RowFilter
 from treering.search.hits import Groups, RowReader, hits, holding_first, read_quotes, represent_all
+from treering.search.lexical import Corpus
 from treering.search.marks import Marker, mark_nothing
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries, Ranking
 from treering.search.relations.contract import Plan, Relations, among_people, has_weights_of_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
+from treering.search.scores import UnionStatistics, moments
 from treering.search.snapshot import FragmentSource, Snapshot, SpeakerNames
 from treering.search.terms import Terms, query_terms
 from treering.text import check_text
@@ -48,17 +48,30 @@ T = TypeVar("T")
 MAX_QUERY_CHARS: Final = 20_000  # a question, or the last turns of a chat; not a document
 MOST_FOLDED: Final = 512  # rows that are looked at for k hits, where many say the same
 MOVED_ROWS: Final = 512  # of the best, where a newer statement comes before the one it supersedes
-SURE_CANDIDATES: Final = 256  # looked at for a context of a least confidence
 MOST_SCORES: Final = 1 << 24
 """Fragments times queries that are scored at once: a few hundred megabytes for all terms."""
 
 DAMAGED_ROUNDS: Final = 8  # a search begins again so often for entries that cannot be read
 CANDIDATES_PAGE: Final = 64  # texts read at a time while a context fills
 
+Moments = tuple[int, float, float]
+"""Number, mean and standard deviation of some scores."""
+
+
+class SpaceCounts(NamedTuple):
+    """The statistics of the words of a query in a space, and its fragments by kind."""
+
+    corpus: Corpus
+    kinds: Codes
+    model: EmbeddingModel | None
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The queries and conditions of a search; ``vectors`` has a unit row per query, if any."""
+    """The queries and conditions of a search; ``vectors`` has a unit row per query, if any.
+
+    ``union`` has the statistics of all spaces that its one query is asked of.
+    """
 
     queries: Sequence[str]
     condition: Filter
@@ -67,6 +80,7 @@ class Search:
     chat_unit: ChatUnit
     vectors: Floats | None = None
     terms: Sequence[Terms] = ()
+    union: UnionStatistics | None = None
 
     def __post_init__(self) -> None:
         if not self.terms:  # split once: ``replace`` passes them on
@@ -127,9 +141,13 @@ class Searcher:
         check_queries(queries)
         if not queries:
             return []
-        with self._read(Search(queries, condition, mode, plan, chat_unit)) as (reader, found):
+        return self.run(Search(queries, condition, mode, plan, chat_unit), k, every=every)
+
+    def run(self, search: Search, k: int, *, every: bool) -> list[list[Hit]]:
+        """As ``search``."""
+        with self._read(search) as (reader, found):
             if found is None:
-                return [[] for _ in queries]
+                return [[] for _ in search.queries]
             return past_damage(partial(self._best, reader, *found, k, every))
 
     def candidates(
@@ -142,10 +160,17 @@ class Searcher:
     ) -> Generator[Candidate, None, None]:
         """Yield all fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
-        with self._read(Search([query], condition, mode, plan, chat_unit)) as (reader, found):
+        return self.iterate(Search([query], condition, mode, plan, chat_unit))
+
+    def iterate(self, search: Search) -> Generator[Candidate, None, None]:
+        """As ``candidates``, for a search of one query."""
+        [query] = search.queries
+        with self._read(search) as (reader, found):
             if found is None:
                 return
             ranking, order = past_damage(partial(self._order_rows, reader, *found))
+            pinned = set(entries.pinned_seqs(reader, reader.id)) if search.union else set()
+            space = reader.name if search.union else ""
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
                 page = order[start : start + CANDIDATES_PAGE]
@@ -154,7 +179,10 @@ class Searcher:
                 for row, hit, vector in zip(rows.tolist(), hits, vectors, strict=True):
                     place, session = int(items.position[row]), int(items.session[row])
                     unit = int(ranking.round_of[row]) if isinstance(ranking, RoundRanking) else row
-                    yield Candidate(hit, place, session, vector, unit=unit)
+                    is_pinned = bool(pinned) and int(ranking.snapshot.entry[row]) in pinned
+                    yield Candidate(
+                        hit, place, session, vector, unit=unit, is_pinned=is_pinned, space=space
+                    )
 
     def context(
         self,
@@ -172,21 +200,10 @@ class Searcher:
 
         No fragment has a confidence below ``least``.
         """
-
-        def fill(candidates: Iterable[Candidate]) -> Context:
-            if layout == DEFAULT_LAYOUT and chat_unit == "messages":
-                return assemble(query, candidates, budget, count_tokens)
-            return assemble_whole(query, candidates, layout, budget, count_tokens)
-
         ranked = self.candidates(query, condition, mode, plan, chat_unit)
+        whole = layout != DEFAULT_LAYOUT or chat_unit != "messages"
         with closing(ranked) as candidates:  # it reads within a transaction
-            if not least:
-                return fill(candidates)
-            # Far down the ranking nothing is sure: that need not be read.
-            first = list(islice(candidates, SURE_CANDIDATES))
-        surest = max((candidate.hit.confidence for candidate in first), default=None)
-        sure = [candidate for candidate in first if candidate.hit.confidence >= least]
-        return replace(fill(sure), surest=surest)
+            return fill(query, candidates, budget, count_tokens, least, layout, whole=whole)
 
     def hits(self, reader: SpaceReader, ranking: RankedRows, query: int, rows: Codes) -> list[Hit]:
         """Return the fragments at ``rows`` of a ranking as marked hits, in the order given."""
@@ -195,7 +212,34 @@ class Searcher:
             quotes = rows_reader.quotes(rows)  # those that a signal has read are not read again
         else:
             quotes = read_quotes(reader, self._corpus, ranking.snapshot, rows.tolist())
-        return hits(ranking, query, rows, quotes, self._marks(reader, quotes))
+        return hits(ranking, query, rows, quotes, self._marks(reader, quotes), reader.name)
+
+    def counts(self, search: Search) -> SpaceCounts | None:
+        """Return the counts of a space for the words of a query; None if it has no fragments."""
+        with self._corpus.searching(search.terms) as (_, snapshot):
+            if snapshot is None or not len(snapshot):
+                return None
+            asked = search.terms[0][:, 0].tolist()
+            kinds = np.bincount(snapshot.kind, minlength=len(KINDS))
+            return SpaceCounts(snapshot.lexical.corpus(asked), kinds, snapshot.state.model)
+
+    def spreads(self, search: Search) -> tuple[Search, Moments | None, Moments | None]:
+        """Return a search with its vectors, and the moments of BM25 and cosines of its query."""
+        with self._read(search) as (_, found):
+            if found is None:
+                return search, None, None
+            snapshot, asked = found
+            queries = Queries(asked.queries, asked.terms, asked.vectors, asked.mode)
+            ranking = rank(snapshot, self._relations, asked.plan, queries)
+            bm25, cosines = ranking.bm25, ranking.cosines
+            words = None if bm25 is None else (len(snapshot), *moments(bm25[:, 0]))
+            meaning = None
+            if cosines is not None and (spread := cosines.spread) is not None:
+                meaning = (len(snapshot), float(spread.centre[0]), float(spread.deviation[0]))
+            elif cosines is not None:
+                column = without(cosines.values[:, 0], np.flatnonzero(~snapshot.embedded))
+                meaning = (len(column), *moments(column))
+            return replace(search, vectors=asked.vectors), words, meaning
 
     def snapshot(self) -> Snapshot | None:
         """Return the fragments as they are now; None if the space is empty."""
@@ -234,9 +278,11 @@ class Searcher:
             self._knows_names = True
             if (snapshot := self.snapshot()) is not None:
                 self._names = _names_among_people(snapshot, search.plan, None)
+        vectors = search.vectors
         while True:
             texts = self._without_names(search)
-            vectors = self.embedded(texts, search.mode)
+            if vectors is None:
+                vectors = self.embedded(texts, search.mode)
             # Rounds are made of all fragments.
             whole = search.chat_unit == "rounds"
             with self._corpus.reading() if whole else self._corpus.searching(search.terms) as read:
@@ -248,8 +294,12 @@ class Searcher:
                     self._names = _names_among_people(snapshot, search.plan, self._names)
                 if vectors is None or texts == self._without_names(search):
                     reader.as_of = known_until(search.condition)
+                    if search.union is not None:
+                        lexical = snapshot.lexical.among(search.union.corpus)
+                        snapshot = replace(snapshot, lexical=lexical)
                     yield reader, (snapshot, replace(search, vectors=vectors))
                     return
+            vectors = None
 
     def _without_names(self, search: Search) -> list[str]:
         names = self._names if has_weights_of_people(search.plan) else None
@@ -339,7 +389,9 @@ class Searcher:
     ) -> RankedRows:
         self.ensure_same(snapshot, search.vectors)
         rows, now = RowReader(reader, self._corpus, allowed), search.condition.as_of
-        asked = Queries(search.queries, search.terms, search.vectors, search.mode, now, rows)
+        asked = Queries(
+            search.queries, search.terms, search.vectors, search.mode, now, rows, search.union
+        )
         if search.chat_unit == "rounds" and "chat" in snapshot.kinds:
             return self.rounds.rank(reader, snapshot, search.plan, replace(asked, rows=None))
         return rank(snapshot, self._relations, search.plan, asked)

@@ -20,7 +20,7 @@ from treering.journal.open import open_database
 from treering.journal.space import Space, begin
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE, open_llm
-from treering.memory import Memory
+from treering.memory import Memory, memory_parts
 from treering.serve.metrics import Metrics
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant
@@ -28,6 +28,7 @@ from treering.serve.threads import Threads, start_task
 from treering.serve.traces import Traces
 from treering.views.erase import retry
 from treering.views.fragments.build import space_embedder
+from treering.views.registry import Views
 
 log = logging.getLogger("treering.serve")
 
@@ -143,8 +144,20 @@ class Spaces:
 
     def _open(self, space: str) -> Tenant:
         model = space_embedder(Space(self.database, space), self._embedder, self._model)
-        memory = Memory(self.database, space, model, self._llm, code_roots=self._code_roots)
+        memory = Memory(
+            self.database,
+            space,
+            model,
+            self._llm,
+            code_roots=self._code_roots,
+            open_beside=self._views,
+        )
         return Tenant(space, memory, self.database, self._threads, self._metrics.batches.observe)
+
+    def _views(self, space: str) -> Views:
+        """Return the views of a space, mostly of one that is open: see ``open_beside``."""
+        tenant = self._tenants.get(space) or self._open(space)
+        return memory_parts(tenant.memory).views
 
     def _model(self, spec: str | Embedder) -> Embedder:
         """Return the embedder of a specification, opened once for all spaces."""

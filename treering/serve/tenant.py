@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -11,6 +11,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from treering.chat.conversation import Conversations
+from treering.errors import AccessDenied
 from treering.journal import ledger
 from treering.journal.contract import Database
 from treering.journal.space import Space
@@ -74,8 +75,8 @@ class Tenant:
 
     def conversations(self) -> Conversations:
         """Return the conversations of the space."""
-        space, views, intake, account = memory_parts(self.memory)
-        return Conversations(space, account, views, intake)
+        space, views, intake, account, beside = memory_parts(self.memory)
+        return Conversations(space, account, views, intake, beside)
 
     def spend(self, cost: Spent) -> None:
         """Add a cost to the ledger of the space."""
@@ -87,6 +88,18 @@ async def tenant_of(connection: HTTPConnection) -> Tenant:
     """Return the tenant of a request; mounted applications call this, too."""
     spaces: Spaces = connection.app.state.spaces
     return await spaces.tenant(caller_of(connection).space)
+
+
+async def open_beside(connection: HTTPConnection, names: Iterable[str]) -> None:
+    """Open further spaces that a request names. Raise AccessDenied, before it is known whether they
+    exist.
+    """
+    caller, spaces = caller_of(connection), connection.app.state.spaces
+    for name in (every := [*names]):
+        if caller.key is not None and name != caller.space:
+            raise AccessDenied(f"this key does not open the space {name!r}")
+    for name in every:
+        await spaces.tenant(name)
 
 
 Asking = Annotated[Tenant, Depends(tenant_of)]

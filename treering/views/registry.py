@@ -29,7 +29,7 @@ from treering.journal import entries, ledger, staged, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Context, Filter, Hit, Level, Mode, Progress, Stats
-from treering.search.context import CountTokens, Layout
+from treering.search.context import CountTokens
 from treering.search.relations.contract import Plan
 from treering.search.relations.registry import (
     CONFIGURED,
@@ -91,8 +91,9 @@ class Views:
     ) -> None:
         self._account = account
         self._code_roots = code_roots
-        self._space = space
+        self._space = self.space = space
         self.embedder = embedder
+        self.is_exact = exact
         self._erasing = threading.Lock()
         self._opening_code = threading.Lock()
         self._code: CodeMemory | None = None
@@ -370,7 +371,7 @@ class Views:
     ) -> Context:
         """Passages for a query as the settings of the space say."""
         asked = (query, condition, mode, plan, budget, count, least)
-        layout = Layout(settings.k, settings.order, cites)
+        layout = settings.layout(cites)
         if settings.level != "texts":
             how = Retrieval(settings.level, settings.method, settings.least)
             return self.tree._nodes(*asked, layout, how)

@@ -14,7 +14,7 @@ from treering.errors import InputError
 from treering.journal import ledger
 from treering.journal.space import Space
 from treering.records import KINDS, ChatUnit, Kind, Level, Mode, Order
-from treering.search.context import Budget
+from treering.search.context import Budget, Layout
 from treering.search.relations.registry import ALPHA, load_plan, with_relations
 from treering.split import FragmentSize
 from treering.views.choices import (
@@ -92,6 +92,10 @@ class SpaceSettings:
         parse_edges(self.edges)
         if self.budget is not None:
             Budget.parse(self.budget)
+
+    def layout(self, cites: bool = True) -> Layout:
+        """Return the form of a context, with citations or without."""
+        return Layout(self.k, self.order, cites)
 
 
 CHOICES: Final = tuple(name for name in Choices.__annotations__ if name != "relations")

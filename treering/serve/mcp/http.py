@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from treering.memory import Memory
 from treering.serve.access import served_repository
 from treering.serve.settings import ServerSettings
-from treering.serve.tenant import tenant_of
+from treering.serve.tenant import open_beside, tenant_of
 from treering.serve.threads import Kind
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Endpoint:
         from treering.serve.mcp.server import build
 
         reach = partial(served_repository, self._settings)
-        server = build(_within, reach, self._tasks.start_soon)
+        server = build(_within, reach, self._tasks.start_soon, _asked)
         # Its own check of hosts stays off: AccessMiddleware has checked them.
         return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 
@@ -76,6 +76,12 @@ async def _run(manager: StreamableHTTPSessionManager, *, task_status: TaskStatus
     async with manager.run():
         task_status.started()
         await anyio.sleep_forever()
+
+
+async def _asked(request: Request, named: list[str] | None) -> list[str] | None:
+    """Open the spaces that a call names. Raise AccessDenied."""
+    await open_beside(request, named or ())
+    return named
 
 
 async def _within(request: Request, use: Callable[[Memory], Any], threads: Kind) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import treering
-from treering.errors import MissingExtra, TreeringError
+from treering.errors import AccessDenied, MissingExtra, TreeringError
 from treering.memory import Memory
 
 try:
@@ -42,16 +42,22 @@ Context = ServerRequestContext[Any, Any]
 Within = Callable[[Any, Callable[[Memory], Any], Kind], Awaitable[Any]]
 """Runs a call on the memory of a request, in a thread of a kind. Over stdio the request is None."""
 
+Asked = Callable[[Any, list[str] | None], Awaitable[list[str] | None]]
+"""Returns the spaces that a request asks if it names these; raises AccessDenied."""
+
 Start = Callable[..., object]
 """Starts a coroutine function, with its arguments, as a task: ``TaskGroup.start_soon``."""
 
 
-def build(within: Within, reach: tools.Reach, start: Start) -> Server[Any]:
-    """Return a server that runs calls by ``within`` and reads the folders that ``reach`` allows.
+def build(
+    within: Within, reach: tools.Reach, start: Start, asked: Asked | None = None
+) -> Server[Any]:
+    """Return a server that runs calls by ``within``, reads the folders that ``reach`` allows, and
+    asks the spaces that ``asked`` allows, by default the one of the request alone.
 
     Work that goes on after a reply is a task of ``start``.
     """
-    service = _Service(within, reach, start)
+    service = _Service(within, reach, start, asked or asks_only(None))
     return Server(
         "treering",
         version=treering.__version__,
@@ -76,8 +82,26 @@ def calls_on(memory: Memory) -> Within:
     return within
 
 
-def serve_stdio(memory: Memory) -> None:
-    """Serve one memory over standard input and output until the client hangs up."""
+def asks_only(spaces: list[str] | None) -> Asked:
+    """Return an ``Asked`` that allows some spaces, and asks all of them by default."""
+
+    async def asked(_: Any, named: list[str] | None) -> list[str] | None:
+        for name in named or ():
+            if name not in (spaces or ()):
+                raise AccessDenied(
+                    f"this server does not ask the space {name!r}; its user names spaces with "
+                    "`treering mcp --also SPACE`"
+                )
+        return named or spaces
+
+    return asked
+
+
+def serve_stdio(memory: Memory, spaces: list[str] | None = None) -> None:
+    """Serve one memory over standard input and output until the client hangs up.
+
+    Recall asks all of ``spaces``; None is the own one.
+    """
     answered = front.hand_over()
 
     async def serve() -> None:
@@ -87,7 +111,7 @@ def serve_stdio(memory: Memory) -> None:
             _answer_invalid(lines, replies.send) as requests,
         ):
             # The client has started this process, so it may name any folder.
-            server = build(calls_on(memory), Path, tasks.start_soon)
+            server = build(calls_on(memory), Path, tasks.start_soon, asks_only(spaces))
             unsent = _Replies(replies, answered)
             await server.run(requests, unsent, server.create_initialization_options())
             tasks.cancel_scope.cancel()  # the next process indexes what is left
@@ -192,7 +216,8 @@ def _parse_error(error: Exception) -> types.JSONRPCError:
 class _Service:
     """The handlers."""
 
-    def __init__(self, within: Within, reach: tools.Reach, start: Start) -> None:
+    def __init__(self, within: Within, reach: tools.Reach, start: Start, asked: Asked) -> None:
+        self._asked = asked
         self._within = within
         self._reach = reach
         self._start = start
@@ -214,6 +239,8 @@ class _Service:
         call = tools.Call(self._reach)
         try:
             given = dict(tool.arguments.model_validate(params.arguments or {}))
+            if "spaces" in given:
+                given["spaces"] = await self._asked(context.request, given["spaces"] or None)
             reply: tools.ToolReply = await self._within(
                 context.request, lambda memory: tool.run(memory, call, **given), tool.threads
             )

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from typing import Final
 
-from fastapi import Response
+from fastapi import Request, Response
 from pydantic import Field
 from pydantic_core import from_json, to_json
 from starlette.responses import StreamingResponse
@@ -21,11 +21,12 @@ from treering.errors import TreeringError
 from treering.http import encoded_event
 from treering.journal.space import Space
 from treering.memory import space_policy
+from treering.parameters import parameter_help
 from treering.serve import problems
 from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
-from treering.serve.rest.requests import Body, Budget, Query
+from treering.serve.rest.requests import Body, Budget, Query, Spaces
 from treering.serve.rest.routes import new_router
-from treering.serve.tenant import Asking, Tenant
+from treering.serve.tenant import Asking, Tenant, open_beside
 from treering.serve.threads import start_task
 
 router = new_router("chat", "/v1")
@@ -47,6 +48,7 @@ class ChatRequest(Body):
     source: str = Field("chat", description="The conversation.")
     budget: Budget | None = None
     speaker: str | None = Field(None, description="The author of the message.")
+    spaces: Spaces | None = Field(None, description=parameter_help("spaces"))
     stream: bool = Field(False, description="Reply with server-sent events.")
 
 
@@ -61,16 +63,17 @@ class ChatRequest(Body):
         }
     },
 )
-async def chat(asked: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
+async def chat(asked: ChatRequest, request: Request, tenant: Asking, once: OnceOnly) -> Response:
     """One round of a conversation; both sides of it are remembered under ``source``."""
+    await open_beside(request, asked.spaces or ())
     space = Space(tenant.database, tenant.space)
     policy = await tenant.call(space_policy, space, asked.policy)
     if asked.stream:
         return await _stream_reply(asked, policy, tenant, once)
 
     def work(record: RoundRecord | None) -> Answer:
-        talk = tenant.conversations()
-        return talk.reply(asked.message, policy, asked.source, asked.budget, record, asked.speaker)
+        talk, said = tenant.conversations(), (asked.message, policy, asked.source, asked.budget)
+        return talk.reply(*said, record, asked.speaker, asked.spaces)
 
     return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
 
@@ -83,10 +86,8 @@ async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once
         loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
     def work(record: RoundRecord | None) -> Answer:
-        talk = tenant.conversations()
-        stream = talk.stream(
-            asked.message, policy, asked.source, asked.budget, record, asked.speaker
-        )
+        talk, said = tenant.conversations(), (asked.message, policy, asked.source, asked.budget)
+        stream = talk.stream(*said, record, asked.speaker, asked.spaces)
         return _read(stream, put, left)
 
     reading = start_task(once.execute(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True))

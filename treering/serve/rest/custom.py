@@ -45,7 +45,7 @@ async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly)
             if claimed is not None:
                 claimed.keep_answer(writer, envelope.count(receipt))
 
-        space, views, intake, _ = memory_parts(tenant.memory)
+        space, views, intake, *_ = memory_parts(tenant.memory)
         if new.propose is not None:
             author = corrections.check_author(new.propose)
             return envelope.count(corrections.propose(space, content, new.source, envelope, author))

@@ -24,6 +24,7 @@ from treering.views.choices import MAX_K, settings_by_name
 MAX_BUDGET = 1_000_000  # tokens: the largest context windows
 MAX_QUERIES = 256  # of one search
 MAX_IDS = 1_000
+MAX_SPACES = 16  # of one call: each is searched twice
 MAX_MERGED = 100  # memos
 MAX_DEPTH = 1_000  # commits that one check compares with
 MAX_PATH_CHARS = 4096
@@ -32,6 +33,7 @@ PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern
 """A path as a client writes it; the operation decides whether it may be read."""
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
+Spaces = Annotated[list[str], Field(min_length=1, max_length=MAX_SPACES)]
 K = Annotated[int, Field(ge=1, le=MAX_K)]
 Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET)]
 Time = Annotated[str | float, Field(description="ISO 8601, or seconds since the epoch.")]
@@ -62,7 +64,9 @@ _NARROWER: Final[dict[str, Any]] = {
     "question": Query,
     "relations": list[str],
     "rerank": Annotated[str, Field(pattern=r"^[\w.-]+$")],  # only the owner may choose a URL
+    "ids": Annotated[list[str], Field(min_length=1, max_length=MAX_IDS)],
     "since": Moment,
+    "spaces": Spaces,
     "until": Moment,
 }
 """Types of parameters by name, where a request allows less than the method does."""

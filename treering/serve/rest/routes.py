@@ -16,7 +16,7 @@ from treering.serve import problems
 from treering.serve.access import served_folder, served_repository
 from treering.serve.rest.requests import Body, request_of
 from treering.serve.settings import ServerSettings
-from treering.serve.tenant import Asking, Tenant
+from treering.serve.tenant import Asking, Tenant, open_beside
 
 MAX_PART = 1_000  # items of one reply; a longer list comes in parts
 
@@ -84,6 +84,7 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         if operation.root != "any" and named["root"] is not None:
             settings: ServerSettings = request.app.state.settings
             named["root"] = await tenant.call(_ROOTS[operation.root], settings, named["root"])
+        await open_beside(request, [*(named.get("spaces") or ()), *filter(None, [named.get("to")])])
         if operation.work == "search":
             return await tenant.search(**named)
         items = [value for name, _ in listed for value in named.pop(name)]

@@ -112,12 +112,19 @@ class FactView:
         self._catch_up()
         with self._space.read() as reader:
             found = store.replacements(reader, entries.micros_of(as_of))
-            entry_of = entries.there(reader, [one.entry for one in found])
-        found.sort(key=lambda one: one.said)
-        older = [entry_of[one.entry] for one in found]
+            entry_of = entries.there(reader, [successor.entry for successor in found])
+        found.sort(key=lambda successor: successor.said)
+        older = [entry_of[successor.entry] for successor in found]
         return [
-            Change(one.attribute, entry.id, entry.text, entry.at, one.newer, one.made_by)
-            for one, entry in zip(found, older, strict=True)
+            Change(
+                successor.attribute,
+                entry.id,
+                entry.text,
+                entry.at,
+                successor.newer,
+                successor.made_by,
+            )
+            for successor, entry in zip(found, older, strict=True)
         ]
 
 
@@ -126,8 +133,8 @@ def _facts(
 ) -> Iterator[Fact]:
     entry_of = entries.there(reader, [dated.entry for dated in stated])
     instead = store.replacements(reader, as_of, entry_of.keys())
-    by_reader = {one.id: one.newer for one in instead}
-    by_person = {one.entry: one.newer for one in instead if one.id is None}
+    by_reader = {successor.id: successor.newer for successor in instead}
+    by_person = {successor.entry: successor.newer for successor in instead if successor.id is None}
     seen = set[tuple[int, str, str, str]]()
     for dated in stated:
         statement, entry = dated.statement, entry_of[dated.entry]

@@ -1,0 +1,241 @@
+"""Several spaces of one database in one call: ask them together, copy entries to another one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from treering.embed.registry import open_embedder
+from treering.errors import InputError
+from treering.forgetting import forget_entries
+from treering.ingest.intake import Intake
+from treering.journal import entries
+from treering.journal.fields import checked_name, metadata_json
+from treering.journal.space import Space, begin
+from treering.journal.writing import Draft
+from treering.llm.account import ModelAccount
+from treering.llm.contract import LLM
+from treering.records import JSON, Context, Entry, Filter, Forgotten, Hit, Level, Mode, Receipt
+from treering.search.context import CountTokens
+from treering.search.relations.contract import Plan
+from treering.search.relations.registry import Chosen
+from treering.search.union import SpaceUnion
+from treering.views.erase import matching_seqs
+from treering.views.memos import changes
+from treering.views.registry import Views
+from treering.views.search_hooks import Alpha
+from treering.views.settings import SpaceSettings
+from treering.views.tree.hits import Retrieval
+
+ORIGIN: Final = "shared_from"
+"""Metadata of a copy: the name of the space, and the id, of the entry that was shared."""
+
+COPY_BYTES: Final = 12  # of a digest: no two copies of a space share it by chance
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSpaces:
+    """The spaces that a call asks, each with its relations; ``settings`` are those of the first."""
+
+    views: Sequence[Views]
+    plans: Sequence[Plan]
+    settings: SpaceSettings
+
+    @property
+    def union(self) -> SpaceUnion | None:
+        """The spaces as one; None for a single space."""
+        if len(self.views) == 1:
+            return None
+        searchers = [views.searcher for views in self.views]
+        return SpaceUnion([*zip(searchers, self.plans, strict=True)])
+
+    def search(
+        self,
+        queries: Sequence[str],
+        k: int,
+        condition: Filter,
+        mode: Mode,
+        level: Level,
+        *,
+        rounds: bool,
+        every: bool,
+    ) -> list[list[Hit]]:
+        """Return the k best hits for each query, best first, of a ``level`` of one space.
+
+        Without ``rounds`` messages of chats are ranked one by one.
+        """
+        if (union := self.union) is not None:
+            return [union.search(query, k, condition, mode, every=every) for query in queries]
+        [views], [plan], settings = self.views, self.plans, self.settings
+        if level == "texts":
+            unit = settings.chat_unit if rounds else "messages"
+            return views.searcher.search(queries, k, condition, mode, plan, unit, every=every)
+        how = Retrieval(level, settings.method, settings.least)
+        return views.tree._hits(queries, k, condition, mode, plan, how)
+
+    def context(
+        self,
+        query: str,
+        condition: Filter,
+        mode: Mode,
+        budget: int,
+        count: CountTokens,
+        least: float = 0.0,
+        *,
+        cites: bool = True,
+    ) -> Context:
+        """Return passages for a query as the settings say."""
+        if (union := self.union) is not None:
+            layout = self.settings.layout(cites)
+            return union.context(query, condition, mode, budget, count, least, layout)
+        asked = (query, condition, mode, self.plans[0], self.settings, budget, count, least)
+        return self.views[0].context(*asked, cites=cites)
+
+
+class SpacesBeside:
+    """The spaces of a database as one of them sees them."""
+
+    def __init__(
+        self,
+        own: Views,
+        llm: str | LLM | None,
+        open_views: Callable[[str], Views] | None = None,
+    ) -> None:
+        self._own = own
+        self._llm = llm
+        self._open_views = open_views or self._open
+        self._opening = threading.Lock()
+        self._opened: dict[str, Views] = {}
+
+    def views(self, name: str) -> Views:
+        """Return the views of a space, which need not exist."""
+        return self._own if name == self._own.space.name else self._open_views(name)
+
+    def ask(
+        self,
+        spaces: Sequence[str] | None,
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        *,
+        level: Level | None = None,
+    ) -> AskedSpaces:
+        """Return the spaces of these names, by default the own one, ready to be asked.
+
+        Beside others, the own one may be new. Raise UnknownName, InputError.
+        """
+        asked = [self._own]
+        if spaces is not None:
+            if isinstance(spaces, str) or not spaces:
+                raise InputError(f"spaces is {spaces!r}; give a list of names", param="spaces")
+            names = dict.fromkeys(checked_name(name, "spaces") or "" for name in spaces)
+            if len(names) > 1 and level not in (None, "texts"):
+                raise InputError(f"level {level!r} is of one space; leave out level or spaces")
+            asked = [self.views(name) for name in names if len(names) == 1 or self._is_there(name)]
+        planned = [views.catch_up_and_plan(relations, alpha, level=level) for views in asked]
+        return AskedSpaces(asked, [plan for plan, _ in planned], planned[0][1])
+
+    def share(self, entry_ids: Sequence[str], to: str) -> tuple[Receipt, Views]:
+        """Copy entries to another space, which exists; return its views, too.
+
+        The id of a copy follows from its origin, so that it is stored once and can be found. Its
+        source names the own space alone: a path may be private. Raise UnknownName, InputError.
+        """
+        if isinstance(entry_ids, str) or not entry_ids:
+            raise InputError(f"ids is {entry_ids!r}; give a list of ids", param="ids")
+        name, target = self._own.space.name, self.views(checked_name(to, "to") or "")
+        if target is self._own:
+            raise InputError(f"to is {to!r}, the space of the entries; name another", param="to")
+        begin(target.space, create=False)  # it raises: a misspelt name must not begin a space
+        with self._own.space.read() as reader:
+            reader.ensure_there()
+            seqs = entries.matching_ids(reader, reader.id, Filter(), entry_ids)
+            shared = entries.there(reader, sorted(seqs))
+        drafts = [_copy_draft(name, entry) for entry in shared.values()]
+        return self._intake(target).copy_in(f"shared/{name}", drafts), target
+
+    def copies(self, entry_ids: Collection[str]) -> dict[str, list[str]]:
+        """Return the ids of the copies of entries of the own space, by the space that has them."""
+        own = self._own.space
+        ids = json.dumps(sorted(_copy_id(own.name, entry_id) for entry_id in entry_ids))
+        found: dict[str, list[str]] = defaultdict(list)
+        with own.database.read() as reader:
+            for name, copy in reader.rows(
+                "SELECT s.name, e.id FROM space s JOIN entry e ON e.space = s.id"
+                " WHERE s.name <> ? AND e.id IN (SELECT value FROM json_each(?))",
+                (own.name, ids),
+            ):
+                found[str(name)].append(str(copy))
+        return found
+
+    def forget_copies(
+        self, entry_ids: Sequence[str], condition: Filter, *, replies: bool
+    ) -> list[Forgotten]:
+        """Erase the copies of entries that are about to be erased. Raise as ``forget`` does."""
+        with self._own.space.read() as reader:
+            reader.ensure_there()
+            doomed = entries.identities(reader, matching_seqs(reader, entry_ids, condition))
+        return [
+            forget_entries(views.space, views, self._intake(views), ids, Filter(), replies=replies)
+            for views, ids in ((self.views(name), ids) for name, ids in self.copies(doomed).items())
+        ]
+
+    @staticmethod
+    def _intake(views: Views) -> Intake:
+        return Intake(views.space, views.eraser, views.handover)
+
+    def _is_there(self, name: str) -> bool:
+        """Return whether a space is another one, or has begun."""
+        if name != self._own.space.name:
+            return True
+        with self._own.space.read() as reader:
+            return reader.is_there
+
+    def _open(self, name: str) -> Views:
+        """Return the views of a space, opened again if its embedding model has changed."""
+        own, space = self._own, Space(self._own.space.database, name)
+        with self._opening:
+            with space.read() as reader:
+                model = reader.model
+            views = self._opened.get(name)
+            if views is None or (model is not None and model.name != views.embedder.name):
+                embedder = own.embedder
+                if model is not None and model.name != embedder.name:
+                    embedder = open_embedder(model.name)
+                account = ModelAccount(space, self._llm)
+                views = self._opened[name] = Views(space, embedder, account, own.is_exact)
+            return views
+
+
+def _copy_draft(space: str, entry: Entry) -> Draft:
+    """Return the copy of an entry of a space; that of a copy has the first one's origin."""
+    changes.refuse(entry.source)
+    origin = entry.metadata.get(ORIGIN)
+    if not isinstance(origin, dict) or entry.id != _copy_id(**_texts(origin)):
+        origin = {"space": space, "id": entry.id}
+    identity = _copy_id(**_texts(origin))
+    return Draft(
+        text=entry.text,
+        kind=entry.kind,
+        at=entry.at,
+        speaker=entry.speaker,
+        role=entry.role,
+        session=entry.session,
+        metadata=metadata_json({**entry.metadata, ORIGIN: origin}),
+        key=identity,
+        id=identity,
+        expires=entry.expires,
+    )
+
+
+def _copy_id(space: str, id: str) -> str:
+    # A name has no line break, so no two pairs are one text.
+    return hashlib.blake2b(f"{space}\n{id}".encode(), digest_size=COPY_BYTES).hexdigest()
+
+
+def _texts(origin: dict[str, JSON]) -> dict[str, str]:
+    return {name: str(origin.get(name)) for name in ("space", "id")}
