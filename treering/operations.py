@@ -39,6 +39,8 @@ class Operation:
     """Whether it returns a list that is answered a part at a time."""
     is_custom: bool = False
     """Whether the server has a function of its own for the route."""
+    needs: str = ""
+    """Roles that a caller needs, if others than ``roles`` derives."""
 
     @property
     def verb(self) -> str:
@@ -49,6 +51,12 @@ class Operation:
     def path(self) -> str:
         """Path below ``/v1``, with parameters in braces."""
         return self.route.split()[1]
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """Roles that a caller needs: ``read`` if it only reads and computes, else ``full``."""
+        reads = self.verb == "GET" or (self.work in ("read", "search") and not self.is_custom)
+        return frozenset((self.needs or ("read" if reads else "full")).split())
 
     @property
     def view(self) -> str:
@@ -67,7 +75,7 @@ VIEWS: Final[Mapping[str, str]] = {
 _O = Operation
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
-    _O(Memory.add, "POST /entries", "", is_custom=True),
+    _O(Memory.add, "POST /entries", "", is_custom=True, needs="add"),
     _O(
         Memory.page,
         "GET /entries",
@@ -119,6 +127,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "Copy entries to another space, once, each with its origin.",
         "write",
         tag="entries",
+        needs="read",
     ),
     _O(
         Memory.search,
@@ -152,14 +161,16 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "Answer a question from the memory, with citations.",
         "wait",
         tag="recall",
+        needs="read",
     ),
-    _O(Memory.chat, "POST /chat", "", is_custom=True),
+    _O(Memory.chat, "POST /chat", "", is_custom=True, needs="read add"),
     _O(
         Memory.chat_prompt,
         "POST /chat/prompt",
         "The prompt of a chat, without a reply; nothing is remembered.",
         "wait",
         tag="chat",
+        needs="read",
     ),
     _O(
         MemoView.list,
@@ -172,6 +183,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "POST /memos/choose",
         "The memos that a query is about, with their lines; the language model chooses if it can.",
         "wait",
+        needs="read",
     ),
     _O(
         MemoView.merge,
@@ -274,7 +286,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "POST /code/map",
         "The most central definitions of a repository within a budget of tokens.",
     ),
-    _O(CodeMemory.record, "POST /code/rounds", "", is_custom=True),
+    _O(CodeMemory.record, "POST /code/rounds", "", is_custom=True, needs="add"),
     _O(
         CodeMemory.forget_rounds,
         "POST /code/rounds/forget",
@@ -292,6 +304,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "POST /code/about",
         "Conversations and rounds of work about a question, and the code that it names.",
         "write",
+        needs="read",
     ),
     _O(
         CodeMemory.neighbours,
@@ -317,6 +330,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "The recorded rounds and commits that a change would undo.",
         "wait",
         root="git",
+        needs="read",
     ),
     _O(Memory.spaces, "GET /spaces", "", is_custom=True),
     _O(Memory.forget_space, "DELETE /spaces/{name}", "", is_custom=True),

@@ -57,7 +57,7 @@ def test_pages_hold_the_facts_that_people_looked_for() -> None:
         ("SECURITY.md", "It is not encrypted"),
         ("docs/how-to/serve.md", "file is not encrypted"),
         ("docs/how-to/serve.md", "tested on Linux only"),
-        ("docs/how-to/serve.md", "A key does not expire"),
+        ("docs/how-to/serve.md", "`--expires` ends a key"),
         ("docs/how-to/operations.md", "house.db-wal"),
         ("docs/how-to/operations.md", "## Upgrade"),
         ("docs/how-to/operations.md", "an older treering refuses a file that a newer one"),

@@ -278,7 +278,7 @@ def test_opening_any_space_sweeps_an_import_into_another_one_that_was_killed(
         elif sweeps == "settle":
             other.settle()
         else:
-            spaces._upkeep(database)
+            spaces._upkeep(database, {})
         assert staged_rows(database) == 0
     assert other.spaces() == (["anna", "other"] if comes else ["other"])
     assert len(texts(open_memory(url, space="anna", create=True), "talk")) == comes

@@ -32,14 +32,15 @@ def serving(**options: Any) -> Iterator[str]:
     """The address of a server with the hashing embedder, in a thread of this process."""
     given: dict[str, Any] = {"embedder": HashingEmbedder()} | options
     settings = ServerSettings(**given)
-    config = configuration(create_app(settings), settings, port=0, timeout_graceful_shutdown=5)
+    config = configuration(
+        create_app(settings), settings, port=options.get("port", 0), timeout_graceful_shutdown=5
+    )
     server = _Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
         assert server.ready.wait(timeout=30)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(timeout=30)

@@ -33,6 +33,7 @@ from treering.llm.tokens import estimate_tokens
 from treering.serve.mcp import tools
 from treering.serve.mcp.server import asks_only, build, calls_on
 from treering.serve.mcp.tools import SLOW_CHARS
+from treering.serve.roles import Roles
 from treering.serve.threads import Kind
 
 ROOT = Path(__file__).parents[2]
@@ -285,7 +286,7 @@ def test_a_call_that_is_cancelled_stores_nothing_or_is_known_when_repeated(
     begun, go, done = threading.Event(), threading.Event(), threading.Event()
     plain = calls_on(memory)
 
-    async def within(request: Any, use: Callable[[Memory], Any], kind: Kind) -> Any:
+    async def within(request: Any, use: Callable[[Memory], Any], kind: Kind, needed: Roles) -> Any:
         def pause(memory: Memory) -> Any:
             try:
                 result = use(memory) if is_stored else None
@@ -295,7 +296,7 @@ def test_a_call_that_is_cancelled_stores_nothing_or_is_known_when_repeated(
             finally:
                 done.set()
 
-        return await plain(request, use if begun.is_set() else pause, kind)
+        return await plain(request, use if begun.is_set() else pause, kind, needed)
 
     async def act() -> None:
         async with anyio.create_task_group() as tasks:

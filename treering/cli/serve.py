@@ -8,10 +8,12 @@ from pathlib import Path
 
 import typer
 
-from treering.cli.options import command, group, opt, option_group
+from treering.cli.moments import FORMS_TO_COME
+from treering.cli.options import MomentToCome, command, group, opt, option_group
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.cli.subapps import Group
+from treering.errors import InputError
 from treering.serve.settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,
@@ -46,6 +48,9 @@ class ServerOptions:
     max_connections: int = MAX_CONNECTIONS
     max_bytes: int = MAX_BYTES
     behind_proxy: bool = False
+    issuer: str | None = None
+    resource: str | None = None
+    grant: list[str] | None = None
 
     def settings(self, run: Run) -> ServerSettings:
         """Return the server's settings: these, and the memory and the models of a run."""
@@ -64,6 +69,9 @@ class ServerOptions:
             max_connections=self.max_connections,
             max_bytes=self.max_bytes,
             behind_proxy=self.behind_proxy,
+            issuer=self.issuer,
+            resource=self.resource,
+            grants=tuple(self.grant or ()),
         )
 
 
@@ -86,6 +94,13 @@ option_group(
     recall=opt("Memories added to a chat that passes; 0 for none.", min=0, metavar="TOKENS"),
     max_connections=opt("Connections at the same time.", min=2),
     max_bytes=opt("Bytes of a request, or of a model's reply.", min=1_024),
+    issuer=opt("OAuth 2.1 issuer whose tokens open the server, beside keys.", metavar="URL"),
+    resource=opt("Address of /mcp as clients write it: the audience of tokens.", metavar="URL"),
+    grant=opt(
+        "What a claim of a token allows, such as 'groups=crew read,add team' or "
+        "'sub=* full user-{}'; may be repeated.",
+        metavar="'CLAIM=VALUE ROLES SPACE'",
+    ),
     behind_proxy="Without keys, answer requests from a reverse proxy: it decides who may ask.",
 )
 
@@ -125,19 +140,56 @@ def list_keys(run: Run, reopen: bool = False) -> None:
             return
         listed = keys.list_keys(database)
     for entry in listed:
-        label = f"  {entry.label}" if entry.label else ""
-        run.out.emit(entry, (entry.id, "dim"), f"  {entry.created:%Y-%m-%d}  {entry.space}{label}")
+        notes = [
+            entry.label,
+            f"until {entry.expires:%Y-%m-%d %H:%M}" if entry.expires else None,
+            f"used {entry.used:%Y-%m-%d %H:%M}" if entry.used else "not used",
+        ]
+        made, roles = f"  {entry.created:%Y-%m-%d}  ", f"  {','.join(entry.roles)}  "
+        text = f"{made}{entry.space}{roles}{'  '.join(filter(None, notes))}"
+        run.out.emit(entry, (entry.id, "dim"), text)
 
 
-@command(key, label="The purpose of the key.")
-def add(run: Run, label: str | None = None) -> None:
-    """Make a key for the space given by --space, and print it. It cannot be shown again."""
+@command(
+    key,
+    label="The purpose of the key.",
+    role=opt(
+        "What it may do: read, add, full or operator; may be repeated. Default: full.",
+        metavar="ROLE",
+    ),
+    expires=f"When it ends: {FORMS_TO_COME}.",
+    to=opt("Let this key open the space, too.", metavar="ID"),
+    rotate=opt("Make a key in place of this one, which ends in a day.", metavar="ID"),
+)
+def add(
+    run: Run,
+    label: str | None = None,
+    role: list[str] | None = None,
+    expires: MomentToCome = None,
+    to: str | None = None,
+    rotate: str | None = None,
+) -> None:
+    """Make a key for the space given by --space, and print it. It cannot be shown again.
+
+    In the name of the space, * stands for any characters.
+    """
     from treering.serve import keys
 
-    with run.database(create=True) as database:
-        text, made_key = keys.add(database, run.space, label)
+    if (to and (rotate or label or expires)) or (rotate and (role or label or expires)):
+        raise InputError("--to takes only --role, and --rotate no other option; leave them out")
+    with run.database(create=not (to or rotate)) as database:
+        if to:
+            opened = keys.extend(database, to, run.space, role or ["full"])
+            run.out.emit(opened, f"key {to} opens the space {opened.space!r}")
+            return
+        if rotate:
+            text, made_key = keys.rotate(database, rotate)
+        else:
+            text, made_key = keys.add(database, run.space, label, role or ["full"], expires)
     run.out.emit({"key": text, "id": made_key.id, "space": made_key.space}, text)
     note(f"key {made_key.id} opens the space {made_key.space!r}; keep it, it cannot be shown again")
+    if rotate:
+        note(f"key {rotate} is valid for one more day; end it with `treering serve key remove`")
 
 
 @command(key, key_id=opt("The key's id.", metavar="ID"))

@@ -1,4 +1,4 @@
-"""Access: each key opens one space, pages of other sites are refused, few folders are served.
+"""Access: a key opens its spaces, pages of other sites are refused, few folders are served.
 
 The checks are a middleware, so that mounted applications are behind them, too.
 """
@@ -7,20 +7,27 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from treering.errors import AccessDenied, InputError, KeyUnknown, TextEncodingError, TreeringError
 from treering.journal.contract import Database
+from treering.journal.entries import micros
 from treering.journal.fields import checked_name
 from treering.serve import keys, problems
+from treering.serve.roles import EVERYTHING, Caller, needed_roles
 from treering.serve.settings import ServerSettings, is_loopback
 from treering.views.code.rounds.git import Git
+
+if TYPE_CHECKING:
+    from treering.serve.issuer import Issuer
 
 SPACE_HEADER = "x-treering-space"
 NO_KEY_SENT = "this server requires a key"
@@ -29,12 +36,15 @@ NO_KEY_IS_LEFT = (
     "all callers on this machine again with `treering serve key --open`"
 )
 REFRESH_S = 1.0
-"""A running server notices within this time that a key was added or removed."""
+"""A running server notices within this time that a key was removed."""
+
+MISS_S = 0.05
+"""An unknown key may be a new one; the keys are read again for it, but no more often than this."""
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/v1/openapi.json"})
 """Open to all, because they show nothing of a space: page, health, OpenAPI document."""
 
-OPEN_PREFIX = "/page/"
+OPEN_PREFIXES = ("/page/", "/.well-known/oauth-protected-resource")
 
 PASSED_ON = frozenset({"forwarded", "via", "x-real-ip", "cf-connecting-ip", "true-client-ip"})
 PASSED_ON_PREFIX = "x-forwarded-"
@@ -45,12 +55,9 @@ OLD_HTTP = frozenset({"0.9", "1.0"})
 so the version is the only sign of it. Clients speak 1.1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """The space of a request, and the id of the key that opened it; None without keys."""
-
-    space: str
-    key: str | None = None
+def now() -> int:
+    """Return the time in microseconds since 1970."""
+    return micros(datetime.now(UTC))
 
 
 class Access:
@@ -59,10 +66,10 @@ class Access:
     def __init__(self, settings: ServerSettings, database: Database) -> None:
         self._settings = settings
         self._database = database
-        self._keys = keys.spaces_by_digest(database)
-        self._read = time.monotonic()
-        self._closed = keys.is_closed(database) or not settings.loopback
-        if not self._keys and not settings.loopback:
+        self._used: dict[str, int] = {}
+        self.issuer = _issuer(settings)
+        self.read_keys()
+        if not self._keys and not settings.loopback and self.issuer is None:
             raise InputError(
                 f"{settings.host} can be reached from other machines and there is no key; make one "
                 "with `treering serve key add --space NAME`, or serve on 127.0.0.1"
@@ -73,6 +80,27 @@ class Access:
         """Whether callers need no key."""
         return not self._closed
 
+    async def admit(self, headers: Headers, http_version: str) -> Caller:
+        """Return the caller, by a key or by a token of the issuer.
+
+        Raise AccessDenied, InputError, ServerUnavailable.
+        """
+        token = _sent_token(headers)
+        if self.issuer is None or not token or token.startswith(keys.PREFIX):
+            return self.caller(headers, http_version)
+        caller = await self.issuer.caller(token)
+        return caller.in_space(name_in(headers, SPACE_HEADER))
+
+    def refusal(self, error: TreeringError, headers: Headers) -> Response:
+        """Return the answer to a request that is refused; it says where to sign in."""
+        answer = problems.error_response(error)
+        if self.issuer is not None and isinstance(error, KeyUnknown):
+            reason = "invalid_token" if _sent_token(headers) else None
+            answer.headers["WWW-Authenticate"] = self.issuer.challenge(reason)
+        elif self.issuer is not None and isinstance(error, AccessDenied):
+            answer.headers["WWW-Authenticate"] = self.issuer.challenge("insufficient_scope")
+        return answer
+
     def caller(self, headers: Headers, http_version: str = "1.1") -> Caller:
         """Return the caller. Raise AccessDenied, InputError."""
         self._refresh()
@@ -81,23 +109,29 @@ class Access:
             if not self._settings.behind_proxy:
                 _refuse_proxied(headers, http_version)
             _refuse_other_sites(headers)
-            return Caller(named or self._settings.space)
-        space, key = self._opened_space(headers)
-        if named not in (None, space):
-            raise AccessDenied(f"this key does not open the space {named!r}")
-        return Caller(space, key)
+            return Caller(None, EVERYTHING, named or self._settings.space)
+        return self._holder(_sent_token(headers)).in_space(named)
 
-    def _opened_space(self, headers: Headers) -> tuple[str, str]:
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            token = headers.get("x-api-key", "")  # of Anthropic's clients
+    def _holder(self, token: str) -> Caller:
+        """Return the holder of a key. Raise KeyUnknown."""
         if not token:
-            raise KeyUnknown(NO_KEY_SENT if self._keys else NO_KEY_IS_LEFT)
+            raise KeyUnknown(NO_KEY_SENT if self._keys or self.issuer else NO_KEY_IS_LEFT)
         # Digests of unguessable keys may be compared in any time.
-        opened = self._keys.get(keys.digest(token.strip()))
-        if opened is None:
+        stored = self._keys.get(keys.digest(token))
+        if stored is None and time.monotonic() - self._read > MISS_S:
+            self.read_keys()
+            stored = self._keys.get(keys.digest(token))
+        if stored is None:
             raise KeyUnknown("this key is unknown or was removed")
-        return opened
+        if stored.expires is not None and stored.expires <= now():
+            raise KeyUnknown("this key has expired; ask the owner of the memory for a new one")
+        self._used[str(stored.caller.key)] = now()
+        return stored.caller
+
+    def take_uses(self) -> dict[str, int]:
+        """Return when each key was used last since the last call, in microseconds, by its id."""
+        used, self._used = self._used, {}
+        return used
 
     def _refresh(self) -> None:
         """Read the keys again, in the event loop: the table is small, and readers never wait.
@@ -109,13 +143,17 @@ class Access:
 
     def read_keys(self) -> None:
         """Read the keys now."""
-        self._keys = keys.spaces_by_digest(self._database)
+        self._keys = keys.keys_by_digest(self._database)
         self._read = time.monotonic()
-        self._closed = keys.is_closed(self._database) or not self._settings.loopback
+        needs_key = self.issuer is not None or not self._settings.loopback
+        self._closed = needs_key or keys.is_closed(self._database)
 
 
 class AccessMiddleware:
-    """Puts the caller into ``scope["state"]["caller"]``, or refuses the request."""
+    """Puts the caller into ``scope["state"]["caller"]``, or refuses the request.
+
+    All requests pass here, so no route can forget the roles that it needs.
+    """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -128,9 +166,10 @@ class AccessMiddleware:
             return
         headers = Headers(scope=scope)
         try:
-            caller = self._access.caller(headers, scope.get("http_version", "1.1"))
+            caller = await self._access.admit(headers, scope.get("http_version", "1.1"))
+            caller.ensure(needed_roles(scope["method"], scope["path"]), caller.space)
         except TreeringError as error:
-            await problems.error_response(error)(scope, receive, send)
+            await self._access.refusal(error, headers)(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
@@ -142,9 +181,29 @@ def caller_of(connection: HTTPConnection) -> Caller:
     return caller
 
 
+def author(connection: HTTPConnection, named: str | None) -> str | None:
+    """Return who corrects an entry: the id of the key, which no caller can choose, or ``named``."""
+    return caller_of(connection).key or named
+
+
+def _issuer(settings: ServerSettings) -> Issuer | None:
+    if settings.issuer is None:
+        return None
+    from treering.serve.issuer import Issuer  # its packages take a second to import
+
+    return Issuer(settings.issuer, settings.resource, settings.grants)
+
+
+def _sent_token(headers: Headers) -> str:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        token = headers.get("x-api-key", "")  # of Anthropic's clients
+    return token.strip()
+
+
 def _is_open(scope: Scope) -> bool:
     path: str = scope.get("path", "")
-    return path in OPEN_PATHS or path.startswith(OPEN_PREFIX)
+    return path in OPEN_PATHS or path.startswith(OPEN_PREFIXES)
 
 
 def name_in(headers: Headers, header: str) -> str | None:

@@ -56,10 +56,10 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.callback(traces.close)
-            stack.callback(spaces.close)
+            stack.callback(lambda: spaces.close(access.take_uses()))
             await stack.enter_async_context(mcp.lifespan())
             await stack.enter_async_context(proxy.lifespan())
-            stack.callback(asyncio.create_task(spaces.keep_scrubbed()).cancel)
+            stack.callback(asyncio.create_task(spaces.keep_up(access.take_uses)).cancel)
             stack.callback(settling.stop)  # first: spaces wait for the calls under way
             yield
 
@@ -81,6 +81,8 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     for router in (chat.router, upkeep.router, upkeep.health, page.router, *custom.ROUTERS):
         app.router.routes += router.routes
     app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *operation_routes()]
+    if access.issuer is not None:
+        app.router.routes += access.issuer.routes()
     _add_middleware(app, settings, access, metrics, traces)
     return app
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treering.errors import ServerUnavailable
 from treering.serve import problems
-from treering.serve.access import Caller
+from treering.serve.roles import Caller
 
 BODY_SILENCE_S = 30.0
 """The server waits no longer than this for the next bytes of a body."""

@@ -84,6 +84,9 @@ class ServerSettings:
     recall_budget: int = RECALL_TOKENS
     patience_s: float = PATIENCE_S
     behind_proxy: bool = False
+    issuer: str | None = None
+    resource: str | None = None
+    grants: tuple[str, ...] = ()
 
     @property
     def loopback(self) -> bool:

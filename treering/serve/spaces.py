@@ -7,6 +7,8 @@ import logging
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 
 from treering.embed.contract import Embedder
@@ -17,10 +19,11 @@ from treering.journal import claims
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
-from treering.journal.space import Space, begin
+from treering.journal.space import Space, begin, names
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE, open_llm
 from treering.memory import Memory, memory_parts
+from treering.serve import keys
 from treering.serve.metrics import Metrics
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant
@@ -81,16 +84,24 @@ class Spaces:
         while len(self._tenants) > MAX_OPEN:
             self._tenants.popitem(last=False)
 
-    async def keep_scrubbed(self) -> None:
-        """Scrub erased text that a reader kept in the file, finish interrupted imports and drop old
-        replies, until cancelled."""
+    async def keep_up(self, take_uses: Callable[[], dict[str, int]]) -> None:
+        """Scrub erased text that a reader kept in the file, finish interrupted imports, drop old
+        replies and note the uses of keys, until cancelled."""
         while True:
-            await self._threads.run("write", partial(_upkeep, self.database))
+            await self._threads.run("write", partial(_upkeep, self.database, take_uses()))
             await asyncio.sleep(SCRUB_PAUSE_S)
 
     def begin(self, name: str) -> None:
         """Make a space unless it exists. Raise InputError, JournalError."""
         begin(Space(self.database, checked_name(name, "space") or ""), create=True)
+
+    async def begin_in_thread(self, name: str) -> None:
+        """As ``begin``, beside other requests."""
+        await self._threads.run("write", partial(self.begin, name))
+
+    async def names(self) -> list[str]:
+        """Return the names of all spaces."""
+        return await self._threads.run("read", partial(self._names))
 
     def drop(self, name: str) -> None:
         """Close a removed space."""
@@ -113,14 +124,23 @@ class Spaces:
             self._figures = read
         return await asyncio.shield(read)
 
-    def close(self) -> None:
-        """Wait for the calls that have begun, then close the models and the file."""
+    def close(self, uses: Mapping[str, int] | None = None) -> None:
+        """Wait for the calls that have begun, then close the models and the file.
+
+        ``uses`` are the last uses of keys that are not noted yet.
+        """
         self.calls_left = self._threads.close()
         if self.calls_left:
             log.warning("stopped without waiting longer for %d calls", self.calls_left)
         elif self._closes_llm and self._llm is not None and not isinstance(self._llm, str):
             self._llm.close()
+        with suppress(JournalError):
+            keys.note_uses(self.database, uses or {})
         self.database.close()
+
+    def _names(self) -> list[str]:
+        with self.database.read() as reader:
+            return names(reader)
 
     def _read(self) -> None:
         with self.database.read() as reader:
@@ -169,13 +189,14 @@ class Spaces:
             return self._embedders[spec]
 
 
-def _upkeep(database: Database) -> None:
+def _upkeep(database: Database, uses: Mapping[str, int]) -> None:
     recover_all(database)
     retry(database)
     try:
         claims.expire(database)
+        keys.note_uses(database, uses)
     except JournalError as error:
-        log.warning("replies to old requests are not dropped yet: %s", error)
+        log.warning("old replies are not dropped yet, and uses of keys not noted: %s", error)
 
 
 def _open_llm(spec: str | LLM | None) -> str | LLM | None:

@@ -11,7 +11,6 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from treering.chat.conversation import Conversations
-from treering.errors import AccessDenied
 from treering.journal import ledger
 from treering.journal.contract import Database
 from treering.journal.space import Space
@@ -19,6 +18,7 @@ from treering.memory import Memory, memory_parts
 from treering.records import Hit, Spent
 from treering.search.searcher import check_queries
 from treering.serve.access import caller_of
+from treering.serve.roles import READ, Roles
 from treering.serve.threads import SHARE, THREADS, Batcher, Share, Threads
 
 if TYPE_CHECKING:
@@ -85,19 +85,20 @@ class Tenant:
 
 
 async def tenant_of(connection: HTTPConnection) -> Tenant:
-    """Return the tenant of a request; mounted applications call this, too."""
+    """Return the tenant of a request; mounted applications call this, too. Raise InputError."""
     spaces: Spaces = connection.app.state.spaces
-    return await spaces.tenant(caller_of(connection).space)
+    return await spaces.tenant(caller_of(connection).own_space)
 
 
-async def open_beside(connection: HTTPConnection, names: Iterable[str]) -> None:
+async def open_beside(
+    connection: HTTPConnection, names: Iterable[str], needed: Roles = READ
+) -> None:
     """Open further spaces that a request names. Raise AccessDenied, before it is known whether they
     exist.
     """
     caller, spaces = caller_of(connection), connection.app.state.spaces
     for name in (every := [*names]):
-        if caller.key is not None and name != caller.space:
-            raise AccessDenied(f"this key does not open the space {name!r}")
+        caller.ensure(needed, name)
     for name in every:
         await spaces.tenant(name)
 

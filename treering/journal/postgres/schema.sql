@@ -454,11 +454,15 @@ CREATE TABLE fact_reading (
 );
 
 CREATE TABLE serve_key (
-    id      TEXT COLLATE "C" PRIMARY KEY,
-    digest  BYTEA NOT NULL UNIQUE,
+    id      TEXT COLLATE "C" NOT NULL,
+    digest  BYTEA NOT NULL,
     space   TEXT COLLATE "C" NOT NULL,
+    roles   TEXT COLLATE "C" NOT NULL,
     label   TEXT COLLATE "C",
-    created BIGINT NOT NULL
+    created BIGINT NOT NULL,
+    expires BIGINT,
+    used    BIGINT,
+    PRIMARY KEY (id, space)
 );
 
 CREATE TABLE serve_closed (

@@ -363,13 +363,17 @@ CREATE TABLE fact_reading (
 );
 CREATE INDEX fact_reading_by_space ON fact_reading (space);
 
--- The keys of the server.
+-- The keys of the server, with a row for each space that a key opens.
 CREATE TABLE serve_key (
-    id      TEXT    PRIMARY KEY,              -- the first digits of the digest
-    digest  BLOB    NOT NULL UNIQUE,          -- SHA-256 of the key, which is random
-    space   TEXT    NOT NULL,                 -- the only space that the key opens
+    id      TEXT    NOT NULL,                 -- the first digits of the digest
+    digest  BLOB    NOT NULL,                 -- SHA-256 of the key, which is random
+    space   TEXT    NOT NULL,                 -- a name, or a pattern with *
+    roles   TEXT    NOT NULL,                 -- names with blanks between them
     label   TEXT,
-    created INTEGER NOT NULL
+    created INTEGER NOT NULL,
+    expires INTEGER,
+    used    INTEGER,
+    PRIMARY KEY (id, space)
 );
 
 -- Since the first key was made the server asks for one, even when the last key has gone.

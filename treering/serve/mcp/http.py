@@ -15,7 +15,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from treering.memory import Memory
-from treering.serve.access import served_repository
+from treering.serve.access import caller_of, served_repository
+from treering.serve.roles import Roles
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import open_beside, tenant_of
 from treering.serve.threads import Kind
@@ -84,8 +85,12 @@ async def _asked(request: Request, named: list[str] | None) -> list[str] | None:
     return named
 
 
-async def _within(request: Request, use: Callable[[Memory], Any], threads: Kind) -> Any:
-    """Run a call on the memory of the caller's space."""
+async def _within(
+    request: Request, use: Callable[[Memory], Any], threads: Kind, needed: Roles
+) -> Any:
+    """Run a call on the memory of the caller's space. Raise AccessDenied without the roles."""
+    caller = caller_of(request)
+    caller.ensure(needed, caller.space)
     tenant = await tenant_of(request)
     run = {"read": tenant.call, "write": tenant.change, "wait": tenant.call_slow}[threads]
     return await run(use, tenant.memory)

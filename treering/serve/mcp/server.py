@@ -29,6 +29,7 @@ except ModuleNotFoundError as missing:
 
 from treering.serve.mcp import front, resources, tools
 from treering.serve.problems import describe_mistakes, join_mistakes
+from treering.serve.roles import ANY, READ, Roles
 from treering.serve.threads import Kind
 
 log = logging.getLogger("treering.serve")
@@ -39,8 +40,9 @@ INSTRUCTIONS: Final = (
 )
 
 Context = ServerRequestContext[Any, Any]
-Within = Callable[[Any, Callable[[Memory], Any], Kind], Awaitable[Any]]
-"""Runs a call on the memory of a request, in a thread of a kind. Over stdio the request is None."""
+Within = Callable[[Any, Callable[[Memory], Any], Kind, Roles], Awaitable[Any]]
+"""Runs a call on the memory of a request, in a thread of a kind, if the caller has the roles. Over
+stdio the request is None, and every call may run."""
 
 Asked = Callable[[Any, list[str] | None], Awaitable[list[str] | None]]
 """Returns the spaces that a request asks if it names these; raises AccessDenied."""
@@ -76,7 +78,7 @@ def build(
 def calls_on(memory: Memory) -> Within:
     """Return a ``Within`` that runs all calls on one memory."""
 
-    async def within(_: Any, use: Callable[[Memory], Any], __: Kind) -> Any:
+    async def within(_: Any, use: Callable[[Memory], Any], __: Kind, ___: Roles) -> Any:
         return await anyio.to_thread.run_sync(use, memory, abandon_on_cancel=True)
 
     return within
@@ -242,7 +244,10 @@ class _Service:
             if "spaces" in given:
                 given["spaces"] = await self._asked(context.request, given["spaces"] or None)
             reply: tools.ToolReply = await self._within(
-                context.request, lambda memory: tool.run(memory, call, **given), tool.threads
+                context.request,
+                lambda memory: tool.run(memory, call, **given),
+                tool.threads,
+                tool.needed,
             )
         except anyio.get_cancelled_exc_class():
             call.cancelled.set()  # its thread goes on
@@ -257,7 +262,7 @@ class _Service:
 
     async def _do_later(self, request: Any, work: Callable[[Memory], object]) -> None:
         try:
-            await self._within(request, work, "write")
+            await self._within(request, work, "write", ANY)
         except Exception as error:  # it must not end the other tasks; the work stays queued
             log.warning("what was remembered is not searchable yet: %s", error)
 
@@ -277,7 +282,7 @@ class _Service:
         uri = str(params.uri)
         try:
             text = await self._within(
-                context.request, lambda memory: resources.resource_text(memory, uri), "read"
+                context.request, lambda memory: resources.resource_text(memory, uri), "read", READ
             )
         except TreeringError as error:
             raise MCPError(types.INVALID_PARAMS, error.worded("mcp"), {"uri": uri}) from error
@@ -297,6 +302,7 @@ class _Service:
                 context.request,
                 lambda memory: resources.prompt_text(memory, params.name, params.arguments or {}),
                 "read",
+                READ,
             )
         except TreeringError as error:
             raise MCPError(types.INVALID_PARAMS, error.worded("mcp")) from error

@@ -26,6 +26,7 @@ from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory, index, memory_parts
 from treering.records import Context, Entry, Passage, Receipt
 from treering.search.context import against
+from treering.serve.roles import ADD, FULL, READ, Roles
 from treering.serve.threads import Kind
 from treering.text import first_line
 from treering.views.code.guard.report import Reversal
@@ -112,6 +113,13 @@ class ToolRow:
     threads: Kind
     output: tuple[str, ...]
     annotations: ToolAnnotations
+
+    @property
+    def needed(self) -> Roles:
+        """Roles that a caller over the network needs."""
+        if self.annotations is _READS:
+            return READ
+        return ADD if self.annotations is _ADDS else FULL
 
 
 TOOLS: Final[dict[str, ToolRow]] = {}

@@ -26,6 +26,23 @@ again."""
 NOT_SAID: Final = "<system-reminder>"
 """Claude Code puts its own notes into user messages, as parts or texts with this beginning."""
 
+PASSED: Final = (
+    ("GET", "models"),
+    ("GET", "models/{name:path}"),
+    ("POST", "completions"),
+    ("POST", "embeddings"),
+    ("POST", "moderations"),
+    ("POST", "images/generations"),
+    ("POST", "images/edits"),
+    ("POST", "images/variations"),
+    ("POST", "audio/speech"),
+    ("POST", "audio/transcriptions"),
+    ("POST", "audio/translations"),
+    ("POST", "messages/count_tokens"),
+)
+"""Requests that pass without a look at their contents. None of them reads or changes what another
+request has stored at the model server, whose one key all tenants share."""
+
 STORED: Final = frozenset({"previous_response_id", "conversation", "container"})
 """Fields that name what the model server has stored for an earlier request."""
 

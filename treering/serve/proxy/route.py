@@ -29,6 +29,7 @@ from treering.records import Entry, Spent
 from treering.search.searcher import MAX_QUERY_CHARS
 from treering.serve.access import caller_of, name_in
 from treering.serve.proxy.conversation import (
+    PASSED,
     PROTOCOLS,
     ChatProtocol,
     CompletionRequest,
@@ -52,23 +53,6 @@ SILENCE_S = 600.0
 
 LOCKS = 64
 """The number of locks that conversations share: about so many are written side by side."""
-
-PASSED: Final = (
-    ("GET", "models"),
-    ("GET", "models/{name:path}"),
-    ("POST", "completions"),
-    ("POST", "embeddings"),
-    ("POST", "moderations"),
-    ("POST", "images/generations"),
-    ("POST", "images/edits"),
-    ("POST", "images/variations"),
-    ("POST", "audio/speech"),
-    ("POST", "audio/transcriptions"),
-    ("POST", "audio/translations"),
-    ("POST", "messages/count_tokens"),
-)
-"""Requests that pass without a look at their contents. None of them reads or changes what another
-request has stored at the model server, whose one key all tenants share."""
 
 _ROOTS: Final = sorted(
     {path.partition("/")[0] for _, path in PASSED} | {each.path[1:] for each in PROTOCOLS}

@@ -12,12 +12,13 @@ from treering.ingest.drafts import Envelope
 from treering.journal.space import SpaceWriter
 from treering.memory import index, memory_parts
 from treering.records import Entry, Receipt
-from treering.serve.access import served_repository
+from treering.serve.access import author, caller_of, served_repository
 from treering.serve.metrics import Metrics
 from treering.serve.once import ClaimedRequest, OnceOnly
 from treering.serve.rest.requests import AddRequest, Body, PathText, body_of
 from treering.serve.rest.routes import new_router
-from treering.serve.tenant import Asking
+from treering.serve.roles import FULL
+from treering.serve.tenant import Asking, Tenant
 from treering.views.code.memory import CodeMemory
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.facts.change import attribute_key
@@ -46,14 +47,23 @@ async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly)
                 claimed.keep_answer(writer, envelope.count(receipt))
 
         space, views, intake, *_ = memory_parts(tenant.memory)
-        if new.propose is not None:
-            author = corrections.check_author(new.propose)
-            return envelope.count(corrections.propose(space, content, new.source, envelope, author))
+        if (proposer := _proposer(request, tenant, new.propose)) is not None:
+            by = corrections.check_author(proposer)
+            return envelope.count(corrections.propose(space, content, new.source, envelope, by))
         receipt = intake.add(content, new.source, envelope, record=record)
         metrics.added.inc(receipt.added)
         return index(views, envelope.count(receipt))
 
     return await once.reply(tenant.change, work, status=HTTPStatus.CREATED, quotes=False)
+
+
+def _proposer(request: Request, tenant: Tenant, named: str | None) -> str | None:
+    """Return who proposes; a key that may only add must, where agents may only propose."""
+    caller = caller_of(request)
+    if named is None and not caller.may(FULL, tenant.space):
+        settings = tenant.memory.configure() if tenant.space in tenant.memory.spaces() else None
+        named = "agent" if settings is not None and settings.agents == "propose" else None
+    return None if named is None else author(request, named)
 
 
 class EntryChangeRequest(Body):
@@ -65,13 +75,17 @@ class EntryChangeRequest(Body):
 
 
 @entries.patch("/{entry_id}")
-async def change(entry_id: str, body: EntryChangeRequest, tenant: Asking) -> Entry:
+async def change(
+    entry_id: str, body: EntryChangeRequest, request: Request, tenant: Asking
+) -> Entry:
     """Give an entry another text, or let it come before all others in contexts and briefs.
 
     Its place, time, speaker and metadata stay.
     """
     if body.text is not None and body.pinned is None:
-        return await tenant.change(tenant.memory.replace, entry_id, body.text, by=body.by)
+        return await tenant.change(
+            tenant.memory.replace, entry_id, body.text, by=author(request, body.by)
+        )
     if body.pinned is not None and body.text is None:
         return await tenant.change(tenant.memory.pin, entry_id, body.pinned)
     raise InputError("give text or pinned")

@@ -13,8 +13,9 @@ from fastapi.routing import APIRoute
 
 from treering.operations import OPERATIONS, Operation
 from treering.serve import problems
-from treering.serve.access import served_folder, served_repository
+from treering.serve.access import author, served_folder, served_repository
 from treering.serve.rest.requests import Body, request_of
+from treering.serve.roles import ADD
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Asking, Tenant, open_beside
 
@@ -84,7 +85,10 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         if operation.root != "any" and named["root"] is not None:
             settings: ServerSettings = request.app.state.settings
             named["root"] = await tenant.call(_ROOTS[operation.root], settings, named["root"])
-        await open_beside(request, [*(named.get("spaces") or ()), *filter(None, [named.get("to")])])
+        await open_beside(request, named.get("spaces") or ())
+        await open_beside(request, filter(None, [named.get("to")]), ADD)
+        if "by" in named:
+            named["by"] = author(request, named["by"])
         if operation.work == "search":
             return await tenant.search(**named)
         items = [value for name, _ in listed for value in named.pop(name)]

@@ -15,8 +15,9 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 from starlette.responses import PlainTextResponse, StreamingResponse
 
-from treering.errors import AccessDenied, InputError, JournalError, TextEncodingError
+from treering.errors import InputError, JournalError, TextEncodingError
 from treering.records import Forgotten, Receipt, Stats
+from treering.serve import roles
 from treering.serve.access import Access, caller_of
 from treering.serve.metrics import Metrics
 from treering.serve.rest.routes import new_router
@@ -46,39 +47,35 @@ class PendingWork(BaseModel):
 
 
 @router.get("/spaces")
-async def spaces(request: Request, tenant: Asking) -> list[str]:
-    """The names of the spaces that the caller may use: the one of its key, or all without keys."""
-    if caller_of(request).key is not None:
-        return [tenant.space]
-    return await tenant.call(tenant.memory.spaces)
+async def spaces(request: Request) -> list[str]:
+    """The names of the spaces that the caller may use: those that its key opens, or all."""
+    tenant_spaces: Spaces = request.app.state.spaces
+    caller = caller_of(request)
+    names = {name for name in await tenant_spaces.names() if caller.may(roles.READ, name)}
+    return sorted(names | {name for name in caller.own_spaces if caller.may(roles.READ, name)})
 
 
 @router.put("/spaces/{name:path}")
-async def begin_space(name: str, request: Request, tenant: Asking) -> list[str]:
+async def begin_space(name: str, request: Request) -> list[str]:
     """Make an empty space; the first entry of a space makes it, too."""
     tenant_spaces: Spaces = request.app.state.spaces
-    _ensure_own(request, name)
-    await tenant.change(tenant_spaces.begin, name)
-    return await spaces(request, tenant)
+    caller_of(request).ensure(roles.FULL, name)
+    await tenant_spaces.begin_in_thread(name)
+    return await spaces(request)
 
 
 @router.delete("/spaces/{name:path}")
-async def forget_space(name: str, request: Request, tenant: Asking) -> Forgotten:
+async def forget_space(name: str, request: Request) -> Forgotten:
     """Erase a space: all it holds, its name, and the keys that open only it."""
-    _ensure_own(request, name)
-    forgotten = await tenant.change(tenant.memory.forget_space, name)
+    caller = caller_of(request)
+    caller.ensure(roles.FULL, name)
     tenant_spaces: Spaces = request.app.state.spaces
+    tenant = await tenant_spaces.tenant(caller.space or name)
+    forgotten = await tenant.change(tenant.memory.forget_space, name)
     access: Access = request.app.state.access
     tenant_spaces.drop(name)
     access.read_keys()  # now: a key of the space would make it again
     return forgotten
-
-
-def _ensure_own(request: Request, name: str) -> None:
-    """Raise AccessDenied if the caller's key does not open the space of that name."""
-    caller = caller_of(request)
-    if caller.key is not None and caller.space != name:
-        raise AccessDenied(f"this key does not open the space {name!r}")
 
 
 @router.get("/pending", name="pending")
@@ -195,12 +192,12 @@ async def healthz() -> Response:
 async def metrics(request: Request) -> Response:
     """Figures for Prometheus; they name no space and quote nothing.
 
-    A key opens one space, so its holder gets no figures of the whole memory.
+    The figures of the whole memory are for callers without keys and for operators.
     """
     figures: Metrics = request.app.state.metrics
     tenant_spaces: Spaces = request.app.state.spaces
     memory = None
-    if caller_of(request).key is None:
+    if caller_of(request).is_operator:
         with suppress(JournalError):  # the figures of the process are answered all the same
             memory = await tenant_spaces.figures()
     text, media_type = figures.text(memory)
