@@ -42,7 +42,7 @@ def test_what_is_there_is_cut_anew_by_settle(
     assert memory.stats().outdated == ("fragments",)
     with caplog.at_level(logging.WARNING, "treering"):
         open_memory()
-    assert "or other settings did; settle()" in caplog.text
+    assert "other settings hold now" in caplog.text
     memory.settle()
     assert memory.stats().outdated == ()
     assert short > len(lengths(memory)) == 3

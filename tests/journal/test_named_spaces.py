@@ -33,6 +33,11 @@ OF_ALL_SPACES: Final = {
     "SELECT (SELECT count(*) FROM space), (SELECT count(*) FROM entry),"  # figures of a server
     " (SELECT count(*) FROM work),"
     " (SELECT max(added) FROM entry WHERE seq = (SELECT max(seq) FROM entry))",
+    *(  # copies of shared entries may be in any space
+        f"SELECT s.name, e.id FROM space s JOIN entry e ON e.space = s.id WHERE s.name <> {mark}"
+        f" AND e.id {of}"
+        for mark, of in (("?", "IN (SELECT value FROM json_each(?))"), ("%s", "= ANY (%s)"))
+    ),
     "SELECT DISTINCT space FROM intake",  # a space that only a killed import names has no row
     """SELECT views FROM space WHERE instr(views, '"tables"') > 0""",  # scrubbed with the memory
     "DELETE FROM vector_data WHERE data = zeroblob(length(data))",  # before all is written anew

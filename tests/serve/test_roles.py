@@ -221,3 +221,50 @@ def test_the_last_use_of_a_key_is_noted(url: str) -> None:
 def test_unknown_roles_are_refused(path: Path, held: list[str]) -> None:
     with opened(str(path)) as database, raises(InputError):
         keys.add(database, "ana", roles=held)
+
+
+def test_a_key_that_may_only_add_proposes_where_agents_may_only_propose(url: str) -> None:
+    agent, person = key(url, "ana", "add"), key(url, "ana", "full")
+    with serving(url) as client:
+        client.post("/v1/entries", json={"text": "Ana has a boat."}, headers=person)
+        client.post("/v1/configure", json={"agents": "propose"}, headers=person)
+        entry_id = added(client, agent)
+        assert client.get(f"/v1/entries/{entry_id}", headers=person).status_code == 404
+        [waiting] = client.get("/v1/withheld", headers=person).json()
+        assert (waiting["entry"]["id"], waiting["correction"]["by"] is None) == (entry_id, False)
+        body = {"entry_id": entry_id, "by": "somebody else"}
+        assert client.post("/v1/restore", json=body, headers=agent).status_code == 403
+        assert client.post("/v1/restore", json=body, headers=person).status_code == 200
+        history = client.get(f"/v1/entries/{entry_id}/history", headers=person).json()
+    proposer, accepter = (change["by"] for change in history)
+    assert proposer != accepter
+    assert "somebody else" not in (proposer, accepter)
+
+
+def test_a_key_neither_erases_nor_counts_copies_in_spaces_it_does_not_open(url: str) -> None:
+    ana, everything = key(url, "ana", "full"), key(url, "*", "full")
+    with serving(url) as client:
+        entry_id = added(client, ana)
+        client.put("/v1/spaces/team", headers=everything | in_space("team"))
+        headers = everything | in_space("ana")
+        share = {"ids": [entry_id], "to": "team"}
+        assert client.post("/v1/share", json=share, headers=headers).status_code == 200
+        forget = {"ids": [entry_id], "copies": True}
+        assert client.post("/v1/forget", json=forget, headers=ana).status_code == 403
+        gone = client.post("/v1/forget", json={"ids": [entry_id]}, headers=ana).json()
+        assert (gone["entries"], gone["copies"]) == ([entry_id], 0)
+        left = client.get("/v1/entries", headers=everything | in_space("team")).json()["entries"]
+        assert len(left) == 1
+
+
+def test_a_key_that_may_only_add_shares_nothing_where_it_may_only_propose(url: str) -> None:
+    with opened(url) as database:
+        token, held = keys.add(database, "bob", roles=["full"])
+        keys.extend(database, held.id, "team", ["add"])
+    bob, person = bearer(token) | in_space("bob"), key(url, "team", "full")
+    with serving(url) as client:
+        client.post("/v1/entries", json={"text": "Ana has a boat."}, headers=person)
+        client.post("/v1/configure", json={"agents": "propose"}, headers=person)
+        share = {"ids": [added(client, bob)], "to": "team"}
+        assert client.post("/v1/share", json=share, headers=bob).status_code == 403
+        assert len(client.get("/v1/entries", headers=person).json()["entries"]) == 1

@@ -35,6 +35,9 @@ ALGORITHMS: Final = (
 KEYS_S: Final = 300.0
 """The keys of the issuer are read again after this time: it may have withdrawn one."""
 
+MOST_S: Final = 3_600.0
+"""Keys that could not be read again for so long are trusted no longer."""
+
 RETRY_S: Final = 10.0
 """An unknown key is looked for at most this often: forged tokens must not flood the issuer."""
 
@@ -115,7 +118,7 @@ class Issuer:
         assert self._settings.resource_server_url is not None
         self._metadata = str(build_resource_metadata_url(self._settings.resource_server_url))
         self._keys: dict[str, jwt.PyJWK] = {}
-        self._read = float("-inf")
+        self._read = self._fetched = float("-inf")
         self._lock = asyncio.Lock()
 
     def routes(self) -> list[Route]:
@@ -165,8 +168,19 @@ class Issuer:
                 self._read = time.monotonic()
                 try:
                     self._keys = await self._fetch_keys()
-                except (httpx2.HTTPError, InputError, ValueError, KeyError, TypeError) as error:
+                except (
+                    httpx2.HTTPError,
+                    InputError,
+                    ValueError,
+                    KeyError,
+                    TypeError,
+                    jwt.PyJWTError,
+                ) as error:
                     log.warning("the keys of %s cannot be read: %s", self._url, error)
+                    if time.monotonic() - self._fetched > MOST_S:
+                        self._keys = {}  # one of them may have been withdrawn
+                else:
+                    self._fetched = time.monotonic()
         if not self._keys:
             raise ServerUnavailable(f"the keys of {self._url} cannot be read; try again later")
         if key_id not in self._keys:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -11,6 +12,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from treering.chat.conversation import Conversations
+from treering.errors import AccessDenied, UnknownName
 from treering.journal import ledger
 from treering.journal.contract import Database
 from treering.journal.space import Space
@@ -18,7 +20,7 @@ from treering.memory import Memory, memory_parts
 from treering.records import Hit, Spent
 from treering.search.searcher import check_queries
 from treering.serve.access import caller_of
-from treering.serve.roles import READ, Roles
+from treering.serve.roles import ADD, FULL, READ, Roles
 from treering.serve.threads import SHARE, THREADS, Batcher, Share, Threads
 
 if TYPE_CHECKING:
@@ -101,6 +103,23 @@ async def open_beside(
         caller.ensure(needed, name)
     for name in every:
         await spaces.tenant(name)
+
+
+async def ensure_may_add(connection: HTTPConnection, name: str | None) -> None:
+    """Raise AccessDenied unless the caller may add to a space that a request names."""
+    if name is None:
+        return
+    await open_beside(connection, [name], ADD)
+    spaces: Spaces = connection.app.state.spaces
+    target = (await spaces.tenant(name)).memory
+    if not caller_of(connection).may(FULL, name) and _only_takes_proposals(target):
+        raise AccessDenied(f"the space {name!r} takes proposals only, and this key may only add")
+
+
+def _only_takes_proposals(memory: Memory) -> bool:
+    with suppress(UnknownName):  # the space may be new
+        return memory.configure().agents == "propose"
+    return False
 
 
 Asking = Annotated[Tenant, Depends(tenant_of)]

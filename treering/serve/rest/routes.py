@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 from inspect import Parameter, Signature
 from string import Formatter
@@ -12,12 +13,13 @@ from fastapi import APIRouter, Query, Request
 from fastapi.routing import APIRoute
 
 from treering.operations import OPERATIONS, Operation
+from treering.records import Forgotten
 from treering.serve import problems
-from treering.serve.access import author, served_folder, served_repository
+from treering.serve.access import author, caller_of, served_folder, served_repository
 from treering.serve.rest.requests import Body, request_of
-from treering.serve.roles import ADD
+from treering.serve.roles import FULL, WILDCARD
 from treering.serve.settings import ServerSettings
-from treering.serve.tenant import Asking, Tenant, open_beside
+from treering.serve.tenant import Asking, Tenant, ensure_may_add, open_beside
 
 MAX_PART = 1_000  # items of one reply; a longer list comes in parts
 
@@ -86,7 +88,10 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
             settings: ServerSettings = request.app.state.settings
             named["root"] = await tenant.call(_ROOTS[operation.root], settings, named["root"])
         await open_beside(request, named.get("spaces") or ())
-        await open_beside(request, filter(None, [named.get("to")]), ADD)
+        await ensure_may_add(request, named.get("to"))
+        is_whole = caller_of(request).may(FULL, WILDCARD)
+        if named.get("copies"):
+            caller_of(request).ensure(FULL, WILDCARD)  # copies may be in any space
         if "by" in named:
             named["by"] = author(request, named["by"])
         if operation.work == "search":
@@ -96,6 +101,8 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         def work() -> Any:
             owner = getattr(tenant.memory, operation.view) if operation.view else tenant.memory
             result = getattr(owner, operation.method.__name__)(*items, **named)
+            if isinstance(result, Forgotten) and not is_whole:  # other spaces stay unknown
+                result = replace(result, copies=0)
             return result[offset : offset + limit] if operation.in_parts else result
 
         work.__qualname__ = operation.method.__qualname__  # the name of its span in a trace
