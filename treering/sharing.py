@@ -12,7 +12,7 @@ from typing import Final
 
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
-from treering.forgetting import forget_entries
+from treering.forgetting import doomed_ids, forget_entries
 from treering.ingest.intake import Intake
 from treering.journal import entries
 from treering.journal.fields import checked_name, metadata_json
@@ -25,7 +25,6 @@ from treering.search.context import CountTokens
 from treering.search.relations.contract import Plan
 from treering.search.relations.registry import Chosen
 from treering.search.union import SpaceUnion
-from treering.views.erase import matching_seqs
 from treering.views.memos import changes
 from treering.views.registry import Views
 from treering.views.search_hooks import Alpha
@@ -176,9 +175,7 @@ class SpacesBeside:
         self, entry_ids: Sequence[str], condition: Filter, *, replies: bool
     ) -> list[Forgotten]:
         """Erase the copies of entries that are about to be erased. Raise as ``forget`` does."""
-        with self._own.space.read() as reader:
-            reader.ensure_there()
-            doomed = entries.identities(reader, matching_seqs(reader, entry_ids, condition))
+        doomed = doomed_ids(self._own.space, entry_ids, condition)  # it raises before any copy goes
         return [
             forget_entries(views.space, views, self._intake(views), ids, Filter(), replies=replies)
             for views, ids in ((self.views(name), ids) for name, ids in self.copies(doomed).items())

@@ -33,6 +33,11 @@ BOTH = ["ana", "team"]
 WORDS = st.sampled_from(
     ["porto", "bees", "office", "roof", "lime", "tree", "june", "may", "meets", "noon"]
 )
+REFUSED: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "as_of": {"as_of": "2030-01-01"},
+    "nowhere": {"source": "nowhere"},
+}
 QUESTIONS = st.lists(WORDS, min_size=1, max_size=5, unique=True).map(" ".join)
 
 
@@ -225,3 +230,35 @@ def test_a_copy_is_no_claim_on_the_original(ana: Memory, open_memory: Open) -> N
     forged = team.add("Mine.", metadata={"shared_from": {"space": "ana", "id": entry.id}})
     team.forget(copy.id, *forged.ids, copies=True)
     assert ana.get(entry.id).text == entry.text
+
+
+@pytest.mark.parametrize("retracted", ["original", "copy"])
+def test_a_retracted_entry_is_erased_with_its_copies(
+    ana: Memory, open_memory: Open, retracted: str
+) -> None:
+    [entry, *_] = ana.entries()
+    ana.share([entry.id], to="team")
+    team = open_memory(space="team")
+    [copy] = team.entries(source="shared/ana")
+    if retracted == "copy":
+        team.retract(copy.id, "It is private.")
+    else:
+        ana.retract(entry.id, "It is wrong.")
+    done = ana.forget(entry.id, copies=True)
+    assert (done.entries, done.copies) == ((entry.id,), 0)
+    assert list(team.entries(source="shared/ana")) == []
+    with pytest.raises(UnknownName):
+        team.restore(copy.id)
+    with pytest.raises(UnknownName):
+        ana.restore(entry.id)
+
+
+@pytest.mark.parametrize("chosen", ["nothing", "as_of", "nowhere"])
+def test_a_forget_that_is_refused_erases_no_copies(
+    ana: Memory, open_memory: Open, chosen: str
+) -> None:
+    shared = [entry.id for entry in ana.entries()]
+    ana.share(shared, to="team")
+    with pytest.raises((InputError, UnknownName)):
+        ana.forget(copies=True, **REFUSED[chosen])
+    assert len(list(open_memory(space="team").entries(source="shared/ana"))) == len(shared)
