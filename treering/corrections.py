@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from treering.errors import InputError, UnknownEntry
+from treering.errors import InputError, UnknownEntry, UnknownName
 from treering.ingest import withheld
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message
@@ -22,6 +24,9 @@ from treering.views.contract import Handover
 from treering.views.erase import Eraser
 from treering.views.registry import Views
 
+if TYPE_CHECKING:
+    from treering.memory import Memory
+
 
 class _GoesWith(Exception):
     """Further entries go with those that are retracted: changes to memos that quote them."""
@@ -33,6 +38,13 @@ class _GoesWith(Exception):
 def check_author(by: str | None, reason: str | None = None) -> Author:
     """Return who corrects an entry, and why. Raise InputError, TextEncodingError."""
     return checked_name(by, "by"), None if reason is None else check_text(reason, "the reason")
+
+
+def takes_only_proposals(memory: Memory) -> bool:
+    """Return whether texts of agents wait for approval in the space of a memory."""
+    with suppress(UnknownName):  # the first text makes the space
+        return memory.configure().agents == "propose"
+    return False
 
 
 def check_proposer(content: object, by: str) -> Author:
@@ -106,10 +118,10 @@ def restore(space: Space, views: Views, intake: Intake, entry_id: str, author: A
         quoting = withheld.notes(reader, {"other": entry_id, "what": "retracted"}).values()
         ids = {entry_id, *(correction.entry_id for correction in quoting)}
         seqs = entries.seqs_of(reader, reader.id, ids) if reader.is_there else []
-        if not history or entry_id not in entries.identities(reader, seqs):
+        if entry_id not in entries.identities(reader, seqs):
             raise UnknownEntry(f"no entry {entry_id!r} is withheld from this space")
         items = withheld.copies(reader, seqs)
-    is_proposed = history[-1].what == "proposed"
+    is_proposed = not history or history[-1].what == "proposed"
     if is_proposed:  # its place is the end of its source
         items = [
             (source, draft._replace(position=None))
@@ -148,10 +160,10 @@ def erase_withheld(
         return erased
     eraser = Eraser(hidden, [])
     done = eraser.forget(lambda writer: eraser.erase(writer, [*doomed, *about]))
-    if not doomed:
-        return erased
-    with space.write() as writer:
-        names = sources.drop_empty_sources(writer, writer.id)
+    names: list[str] = []
+    if doomed:
+        with space.write() as writer:
+            names = sources.drop_empty_sources(writer, writer.id)
     before = erased or Forgotten((), (), {}, scrubbed=True)
     return replace(
         before,

@@ -48,13 +48,14 @@ def forget_entries(
             raise
         if rest := [each for each in entry_ids if each not in held]:
             erased = _forget_visible(space, views, intake, rest, condition, replies=replies)
-        drop_waiting_messages(space, held)
         erased = corrections.erase_withheld(space, entry_ids, condition, erased)
         if erased is None:
             raise
-        return erased
-    if space.latest is None or space.latest.has_corrections:
-        return corrections.erase_withheld(space, entry_ids, condition, erased) or erased
+    else:
+        if space.latest is not None and not space.latest.has_corrections:
+            return erased
+        erased = corrections.erase_withheld(space, entry_ids, condition, erased) or erased
+    drop_waiting_messages(space, erased.entries)
     return erased
 
 

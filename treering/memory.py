@@ -787,7 +787,7 @@ class Memory:
         intact = stored.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)
         yield from (exchange.superseded_line(*pair) for pair in superseded)
-        yield from withheld_lines(self._space)
+        yield from withheld_lines(self._space, damaged)
         yield from map(exchange.tombstone_line, forgotten)
         if damaged:
             raise exchange.incomplete(damaged)

@@ -215,17 +215,12 @@ def _copy_draft(space: str, entry: Entry) -> Draft:
     if not isinstance(origin, dict) or entry.id != _copy_id(**_texts(origin)):
         origin = {"space": space, "id": entry.id}
     identity = _copy_id(**_texts(origin))
-    return Draft(
-        text=entry.text,
-        kind=entry.kind,
-        at=entry.at,
-        speaker=entry.speaker,
-        role=entry.role,
-        session=entry.session,
-        metadata=metadata_json({**entry.metadata, ORIGIN: origin}),
-        key=identity,
+    return Draft.from_entry(entry, identity)._replace(
         id=identity,
-        expires=entry.expires,
+        metadata=metadata_json({**entry.metadata, ORIGIN: origin}),
+        position=None,
+        added=None,
+        pinned=False,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.conftest import Open
 from tests.examples import examples
 from treering import Memory, copy_space
 from treering.errors import InputError, UnknownName
+from treering.ingest import withheld
+from treering.journal import entries, writing
 
 pytestmark = pytest.mark.both_engines
 
@@ -186,6 +189,50 @@ def test_text_that_was_added_again_is_not_doubled(memory: Memory) -> None:
         memory.restore(entry_id)
     assert [entry.text for entry in memory.entries()] == [LISBON]
     assert [held.entry.id for held in memory.withheld()] == [entry_id]
+
+
+def test_a_retraction_that_was_cut_short_leaves_no_older_text(memory: Memory) -> None:
+    [entry_id] = memory.add(LISBON).ids
+    with memory._space.read() as reader:
+        copies = withheld.copies(reader, [entries.seq_of(reader, reader.id, entry_id)])
+    withheld.withhold(memory._space, copies, (None, None))
+    assert memory.withheld() == []  # it is still there
+    memory.replace(entry_id, "Ana lives in Faro.")
+    assert "Lisbon" not in "\n".join(memory.export())
+    withheld.withhold(memory._space, copies, (None, None))
+    memory.retract(entry_id)
+    assert memory.restore(entry_id).text == "Ana lives in Faro."
+
+
+def test_a_proposal_without_its_correction_is_listed_and_accepted(memory: Memory) -> None:
+    [entry_id] = memory.add(LISBON, propose="agent").ids
+    with memory._space.withheld.write() as writer:
+        writing.erase(writer, list(withheld.notes(writer)))
+    assert [held.correction.what for held in memory.withheld()] == ["proposed"]
+    assert memory.restore(entry_id).text == LISBON
+
+
+BAD_CORRECTIONS: tuple[dict[str, object], ...] = (
+    {"entry_id": "x", "what": "eaten"},
+    {"entry_id": 1, "what": "retracted"},
+    {"what": "retracted"},
+    {"entry_id": "x"},
+    {"entry_id": "x", "what": "retracted", "who": "Ana"},
+)
+
+
+def test_an_import_with_a_correction_that_cannot_be_read_changes_nothing(memory: Memory) -> None:
+    [entry_id] = memory.add(LISBON).ids
+    memory.retract(entry_id)
+    lines = list(memory.export())
+    [place] = [place for place, line in enumerate(lines) if "treering:history" in line]
+    fields = json.loads(lines[place])
+    for metadata in BAD_CORRECTIONS:
+        fields["withheld"] |= {"id": "other", "metadata": metadata}
+        with pytest.raises(InputError):
+            memory.import_([*lines[:place], json.dumps(fields), *lines[place + 1 :]])
+        assert len(memory.history(entry_id)) == len(memory.withheld()) == 1
+    memory.forget(entry_id)
 
 
 @given(st.lists(st.sampled_from(["retract", "restore", "forget"]), max_size=6))

@@ -452,7 +452,7 @@ def _export_items(stream: Iterator[str], keeps: bool, held: list[Item]) -> Itera
     numbering = Numbering()
     for line in exchange.read_entries(stream):
         if isinstance(line, exchange.WithheldLine):
-            held.append((line.source, line.draft))
+            held.append(withheld.checked(line))
             continue
         if isinstance(line, exchange.SupersededLine | Tombstone):
             yield "", line

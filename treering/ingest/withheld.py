@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final, get_args
 
+from treering.errors import InputError, JournalCorrupt
 from treering.ingest import exchange, slices
 from treering.ingest.slices import Item, Plan
-from treering.journal import damage, entries
+from treering.journal import damage, entries, stored, writing
 from treering.journal.fields import metadata_json
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.journal.writing import Draft
@@ -51,16 +52,19 @@ def withhold(
     """Copy entries that are retracted. With ``main`` the others go because they quote that one."""
     ids = [draft.id for _, draft in items if isinstance(draft, Draft) and draft.id]
     with _writing(space) as writer:
+        _drop_copies(writer, ids)
         slices.store(writer, items, _STORE)
         for each in ids:
             note(writer, [each], "retracted", author, main if each != main else None)
 
 
-def take_in(space: Space, items: Sequence[Item]) -> None:
-    """Store withheld entries and corrections of an export. Raise InputError for a bad correction.
+def _drop_copies(writer: SpaceWriter, ids: Collection[str]) -> None:
+    """Erase what a retraction or restoration that was cut short has left of visible entries."""
+    writing.erase(writer, entries.seqs_of(writer, writer.id, ids))
 
-    Those that are here already stay as they are.
-    """
+
+def take_in(space: Space, items: Sequence[Item]) -> None:
+    """Store withheld entries and corrections of an export; those that are here stay as they are."""
     if items:
         with _writing(space) as writer:
             slices.store(writer, items, _STORE)
@@ -88,8 +92,9 @@ def note(
 def record(
     space: Space, entry_id: str, what: CorrectionName, author: Author, other: str | None = None
 ) -> None:
-    """Record a correction of an entry, in a transaction of its own."""
+    """Record a correction of an entry that is not withheld, in a transaction of its own."""
     with _writing(space) as writer:
+        _drop_copies(writer, [entry_id])
         note(writer, [entry_id], what, author, other)
 
 
@@ -129,11 +134,16 @@ def held(space: Space, condition: Filter) -> list[Withheld]:
     with space.withheld.read() as reader:
         if not reader.is_there:
             return []
-        last = {correction.entry_id: correction for correction in notes(reader).values()}
+        last = {each.entry_id: each for each in notes(reader).values()}
         page = entries.page(reader, reader.id, condition, limit=entries.LAST)
         found = [entry for _, entry in page if entry.source != entries.HISTORY]
     alone = held_alone(space, [entry.id for entry in found])
-    return [Withheld(entry, last[entry.id]) for entry in found if entry.id in alone]
+    # A proposal that was cut short was finished without its correction.
+    return [
+        Withheld(entry, last.get(entry.id) or Correction(entry.id, "proposed", entry.added))
+        for entry in found
+        if entry.id in alone
+    ]
 
 
 def held_alone(space: Space, ids: Sequence[str]) -> set[str]:
@@ -146,16 +156,34 @@ def held_alone(space: Space, ids: Sequence[str]) -> set[str]:
         return hidden.keys() - entries.digests(reader, reader.id, hidden).keys()
 
 
-def lines(space: Space) -> Iterator[str]:
-    """Yield the lines of an export that hold withheld entries and corrections."""
+def lines(space: Space, damaged: list[JournalCorrupt]) -> Iterator[str]:
+    """Yield the lines of an export that hold withheld entries and corrections.
+
+    What is wrong with others is appended to ``damaged``.
+    """
     with space.withheld.read() as reader:
-        if not reader.is_there:
-            return iter(())
-        page = entries.page(reader, reader.id, Filter(), limit=entries.LAST)
-    return (exchange.withheld_line(entry) for _, entry in page)
+        number = reader.id
+    return map(exchange.withheld_line, stored.readable(space.database, number, damaged))
+
+
+def checked(line: exchange.WithheldLine) -> Item:
+    """Return the entry of a line, ready to be stored. Raise InputError for a bad correction."""
+    if line.source == entries.HISTORY:
+        try:
+            _parse(json.loads(line.draft.metadata), datetime.now(UTC))
+        except (TypeError, ValueError, KeyError) as error:
+            raise InputError(f"the correction {line.draft.id!r} cannot be read: {error}") from error
+    return line.source, line.draft
 
 
 def _correction(entry: Entry) -> Correction:
     with damage.decoding_entry(entry.id):
-        fields = {name: damage.checked(str, value) for name, value in entry.metadata.items()}
-        return Correction(at=entry.at or entry.added, **fields)  # type: ignore[arg-type]
+        return _parse(entry.metadata, entry.at or entry.added)
+
+
+def _parse(metadata: Mapping[str, JSON], at: datetime) -> Correction:
+    """Return the correction that metadata hold. Raise TypeError, ValueError, KeyError."""
+    fields: dict[str, Any] = {name: damage.checked(str, metadata[name]) for name in metadata}
+    if fields["what"] not in get_args(CorrectionName):
+        raise ValueError(fields["what"])
+    return Correction(at=at, **fields)

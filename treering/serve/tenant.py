@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -12,7 +11,8 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from treering.chat.conversation import Conversations
-from treering.errors import AccessDenied, UnknownName
+from treering.corrections import takes_only_proposals
+from treering.errors import AccessDenied
 from treering.journal import ledger
 from treering.journal.contract import Database
 from treering.journal.space import Space
@@ -112,14 +112,8 @@ async def ensure_may_add(connection: HTTPConnection, name: str | None) -> None:
     await open_beside(connection, [name], ADD)
     spaces: Spaces = connection.app.state.spaces
     target = (await spaces.tenant(name)).memory
-    if not caller_of(connection).may(FULL, name) and _only_takes_proposals(target):
+    if not caller_of(connection).may(FULL, name) and takes_only_proposals(target):
         raise AccessDenied(f"the space {name!r} takes proposals only, and this key may only add")
-
-
-def _only_takes_proposals(memory: Memory) -> bool:
-    with suppress(UnknownName):  # the space may be new
-        return memory.configure().agents == "propose"
-    return False
 
 
 Asking = Annotated[Tenant, Depends(tenant_of)]

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, get_type_hints
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
+from treering.corrections import takes_only_proposals
 from treering.errors import AccessDenied, InputError, UnknownName
 from treering.hints import Hint
 from treering.ingest.drafts import Envelope
@@ -164,11 +165,12 @@ def remember(
     # Dated, so that later decisions supersede earlier ones.
     when = at or _time_of_equal(memory, text, source) or datetime.now().astimezone()
     is_long = len(text) > SLOW_CHARS and type(memory) is Memory  # a server's is indexed there
-    receipt = _add(memory, call, text, source, speaker, when, is_long=is_long)
+    proposer = AGENT if _only_proposes(memory) else None
+    receipt = _add(memory, call, text, source, speaker, when, proposer, is_long=is_long)
     data = {"ids": [*receipt.ids], "masked": receipt.masked}
     if not receipt.ids:
         return ToolReply("known already", data)
-    if _only_proposes(memory):
+    if proposer:
         return ToolReply(f"{receipt.ids[0]} waits until a person accepts it", data)
     unready = "; not searchable yet" if receipt.pending else ""
     hidden = f"; {receipt.masked} secrets were masked" if receipt.masked else ""
@@ -184,11 +186,11 @@ def _add(
     source: str | None,
     speaker: str | None,
     at: Any,
+    proposer: str | None,
     *,
     is_long: bool,
 ) -> Receipt:
     """Add a text, and index it unless it is long: a client waits for a limited time."""
-    proposer = AGENT if _only_proposes(memory) else None
     if type(memory) is not Memory or proposer:
         return memory.add(text, source=source, speaker=speaker, at=at, mask=True, propose=proposer)
     _, views, intake, *_ = memory_parts(memory)
@@ -198,9 +200,9 @@ def _add(
 
 
 def _only_proposes(memory: Memory) -> bool:
-    """Whether what agents write waits for approval. A server decides that for keys that add."""
-    with suppress(UnknownName, AccessDenied):  # the first text makes the space
-        return memory.configure().agents == "propose"
+    """Return whether this call may only propose. A server decides that for keys that only add."""
+    with suppress(AccessDenied):
+        return takes_only_proposals(memory)
     return False
 
 
@@ -289,8 +291,8 @@ def list_entries(
     page = memory.page(after, limit=limit, source=source, speaker=speaker, since=since)
     data: dict[str, Any] = {"entries": [_entry(entry) for entry in page.entries]}
     lines = [_entry_line(entry) for entry in page.entries]
-    waiting = [w.entry for w in memory.withheld() if w.correction.what == "proposed"]
-    if waiting and after is None:
+    held = [] if after else memory.withheld(source=source, speaker=speaker, since=since)
+    if waiting := [each.entry for each in held if each.correction.what == "proposed"]:
         lines.append(f"{len(waiting)} more wait until a person accepts them:")
         lines += [_entry_line(entry) for entry in waiting[:LISTED]]
     if page.next is not None:

@@ -60,9 +60,9 @@ async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly)
 def _proposer(request: Request, tenant: Tenant, named: str | None) -> str | None:
     """Return who proposes; a key that may only add must, where agents may only propose."""
     caller = caller_of(request)
-    if named is None and not caller.may(FULL, tenant.space):
-        settings = tenant.memory.configure() if tenant.space in tenant.memory.spaces() else None
-        named = "agent" if settings is not None and settings.agents == "propose" else None
+    must = named is None and not caller.may(FULL, tenant.space)
+    if must and corrections.takes_only_proposals(tenant.memory):
+        return caller.key
     return None if named is None else author(request, named)
 
 
