@@ -107,16 +107,17 @@ def serve_stdio(memory: Memory, spaces: list[str] | None = None) -> None:
     answered = front.hand_over()
 
     async def serve() -> None:
-        async with (
-            anyio.create_task_group() as tasks,
-            stdio_server() as (lines, replies),
-            _answer_invalid(lines, replies.send) as requests,
-        ):
-            # The client has started this process, so it may name any folder.
-            server = build(calls_on(memory), Path, tasks.start_soon, asks_only(spaces))
-            unsent = _Replies(replies, answered)
-            await server.run(requests, unsent, server.create_initialization_options())
-            tasks.cancel_scope.cancel()  # the next process indexes what is left
+        async with anyio.create_task_group() as tasks:
+            async with (
+                stdio_server() as (lines, replies),
+                _answer_invalid(lines, replies.send) as requests,
+            ):
+                # The client has started this process, so it may name any folder.
+                server = build(calls_on(memory), Path, tasks.start_soon, asks_only(spaces))
+                unsent = _Replies(replies, answered)
+                await server.run(requests, unsent, server.create_initialization_options())
+            # All replies are written. The next process indexes what is left.
+            tasks.cancel_scope.cancel()
 
     # In a thread of its own: a signal raises an exception in the main thread, and one that came
     # up amid the SDK's tasks would end them with a traceback, or wait for the next line of input.
