@@ -298,9 +298,9 @@ def test_what_was_never_installed_is_not_taken_out(home: Path) -> None:
     with pytest.raises(InputError, match="was not installed in Cursor"):
         installer.uninstall(client_named("cursor"))
     for typed, meant in (("claude", "claude-code"), ("Codx", "codex"), ("VSCode", "vscode")):
-        with pytest.raises(UnknownName, match=f"but there is '{meant}'; there are"):
+        with pytest.raises(UnknownName, match=f"'{meant}'"):
             client_named(typed)
-    with pytest.raises(UnknownName, match="there are claude-code, codex"):
+    with pytest.raises(UnknownName):
         client_named("emacs")
 
 

@@ -160,7 +160,7 @@ def test_an_interrupted_add_keeps_what_it_stored_and_says_what_is_left(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
-def test_remembered_text_cannot_acton_a_terminal(
+def test_remembered_text_cannot_act_on_a_terminal(
     treering: Treering, settings: dict[str, str]
 ) -> None:
     treering("add", "[bold]loud[/bold] \x1b[2J\x9b31m :smile: \u202eevil", "--source", "[red]x")
@@ -172,7 +172,7 @@ def test_remembered_text_cannot_acton_a_terminal(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
 @pytest.mark.parametrize(("reply", "left"), [(b"n\n", 1), (b"y\n", 0)])
-def test_forget_askson_a_terminal(
+def test_forget_asks_on_a_terminal(
     treering: Treering, settings: dict[str, str], reply: bytes, left: int
 ) -> None:
     treering("add", "The password is swordfish.")

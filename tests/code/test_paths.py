@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedders import HashingEmbedder
+from tests.raised import raises
 from treering import Memory
 from treering.errors import InputError, UnknownName
 from treering.views.code.index.paths import ASIDE, files_at, is_asked_for, purpose_of
@@ -107,5 +108,5 @@ def test_patterns_without_a_file_are_an_error_that_says_so(memory: Memory) -> No
 
 @pytest.mark.parametrize("patterns", ["src/", [""], [], ["!"]])
 def test_what_is_no_list_of_patterns_is_refused(patterns: list[str]) -> None:
-    with pytest.raises(InputError, match="give a list of patterns"):
+    with raises(InputError, param="paths"):
         files_at(["src/store.py"], patterns)

@@ -177,7 +177,7 @@ def test_no_copy_of_a_removed_space_stays_between_the_rows_of_others(
 def test_a_space_that_is_not_there_cannot_be_removed(open_memory: Open) -> None:
     memory = open_memory(space="home")
     memory.add("Hello.")
-    with pytest.raises(UnknownName, match="'hoem', but there is 'home'"):
+    with pytest.raises(UnknownSpace, match="'home'"):
         memory.forget_space("hoem")
     with pytest.raises(InputError, match="space"):
         memory.forget_space("")

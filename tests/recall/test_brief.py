@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.memo.talk import messages, place
+from tests.raised import raises
 from treering import Memory
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
@@ -213,7 +213,7 @@ def test_what_was_forgotten_is_in_no_brief(memory: Memory) -> None:
 
 
 def test_a_budget_of_nothing_is_refused(memory: Memory) -> None:
-    with pytest.raises(InputError, match="at least 1 token"):
+    with raises(InputError, param="budget"):
         memory.brief(budget=0)
 
 
