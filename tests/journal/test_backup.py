@@ -15,7 +15,7 @@ from tests import programs
 from tests.conftest import Open
 from tests.faults.processes import ROOT
 from treering import backup
-from treering.errors import InputError, JournalCorrupt, JournalError, UnknownMemory
+from treering.errors import InputError, JournalCorrupt, JournalError, UnknownName
 from treering.journal import posix_locks
 from treering.journal.sqlite.backup import STEP_PAGES
 from treering.journal.sqlite.connection import PAGE_SIZE
@@ -93,7 +93,7 @@ def test_what_is_no_target_is_refused_and_nothing_is_left(
 
 
 def test_what_is_no_memory_is_not_copied(tmp_path: Path) -> None:
-    with pytest.raises(UnknownMemory):
+    with pytest.raises(UnknownName):
         backup(tmp_path / "life.db", tmp_path / "copy.db")
     (tmp_path / "text.db").write_bytes(b"not a database" * 1000)
     with pytest.raises(JournalCorrupt):

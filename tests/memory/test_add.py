@@ -134,7 +134,9 @@ def test_parts_tool_calls_and_other_keys_of_messages_are_kept(memory: Memory) ->
 def test_content_that_cannot_be_kept_is_refused_and_changes_nothing(memory: Memory) -> None:
     said = {"role": "user", "content": "a"}
     cases: list[tuple[Any, type[InputError]]] = [
-        *((nothing, EmptyText) for nothing in ("", " \n\t", [])),
+        ("", EmptyText),
+        (" \n\t", EmptyText),
+        ([], EmptyText),
         *((text, TextEncodingError) for text in ("a\0b", "a\ud800", [said | {"content": "a\0"}])),
         *((other, InputError) for other in (b"bytes", 5, ["text"], [{"role": "user"}])),
         *(([said | wrong], InputError) for wrong in ({"role": 5}, {"at": "soon"}, {"x": {1}})),

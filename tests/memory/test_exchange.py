@@ -152,11 +152,11 @@ def test_an_export_that_cannot_be_read_is_refused_and_nothing_is_imported(memory
     cases: list[tuple[list[str], str]] = [  # the line and the field that it names
         ([], "line 1"),
         (["not JSON"], "line 1"),
-        (["[]"], "line 1"),
+        (["[]"], "line 1 is not a JSON object"),
         (['{"format": "other", "version": 1}'], "line 1"),
         (['{"format": "treering", "version": 2}'], "line 1"),
         ([HEADER, a_line()[:-3]], "line 2"),
-        ([HEADER, a_line(), "7"], "line 3"),
+        ([HEADER, a_line(), "7"], "line 3 is not a JSON object"),
         ([HEADER, '{"n": ' + "1" * 5_000 + "}"], "line 2"),
         ([HEADER, "[" * 5_000], "line 2"),
         ([HEADER, '{"text": "x"}'], "line 2: .*source"),
