@@ -33,6 +33,8 @@ OF_ALL_SPACES: Final = {
     "SELECT (SELECT count(*) FROM space), (SELECT count(*) FROM entry),"  # figures of a server
     " (SELECT count(*) FROM work),"
     " (SELECT max(added) FROM entry WHERE seq = (SELECT max(seq) FROM entry))",
+    # a server looks which spaces have new work
+    "SELECT name, revision, (SELECT count(*) FROM work WHERE space = s.id) FROM space s",
     *(  # copies of shared entries may be in any space
         f"SELECT s.name, e.id FROM space s JOIN entry e ON e.space = s.id WHERE s.name <> {mark}"
         f" AND e.id {of}"

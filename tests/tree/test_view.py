@@ -15,6 +15,7 @@ from treering.errors import (
     InputError,
     LLMNotConfigured,
     LLMUnavailable,
+    ServerUnavailable,
     UnknownName,
     UnknownNode,
     ViewError,
@@ -144,6 +145,26 @@ def test_a_model_is_asked_once_a_summary_however_many_inserts_touched_it(path: P
         memory.tree.settle()
         assert len(llm.requests) == len(made) + len(touched)
         assert memory.tree.stats().calls_per_leaf == len(llm.requests) / (len(SENTENCES) + 1)
+
+
+def test_calls_under_way_are_stored_if_progress_ends_the_work(path: Path) -> None:
+    ended = threading.Event()
+
+    def wait(_: Request) -> None:
+        if len(llm.requests) > 1:
+            assert ended.wait(WAIT_S)
+
+    def end(_done: int, _total: int) -> None:
+        ended.set()
+        raise ServerUnavailable("enough for today")
+
+    llm = ScriptedLLM(echo, before_reply=wait)
+    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
+        fill(memory)
+        with raises(ServerUnavailable):
+            memory.tree.settle(end)
+        [cost] = memory.stats().spent
+        assert 1 < cost.calls == len(llm.requests) < len(summaries(memory))
 
 
 def test_a_summary_grows_from_its_last_version_and_the_news(path: Path) -> None:

@@ -51,6 +51,7 @@ class ServerOptions:
     issuer: str | None = None
     resource: str | None = None
     grant: list[str] | None = None
+    settle: int = 0
 
     def settings(self, run: Run) -> ServerSettings:
         """Return the server's settings: these, and the memory and the models of a run."""
@@ -72,6 +73,7 @@ class ServerOptions:
             issuer=self.issuer,
             resource=self.resource,
             grants=tuple(self.grant or ()),
+            settle_tokens=self.settle,
         )
 
 
@@ -100,6 +102,11 @@ option_group(
         "What a claim of a token allows, such as 'groups=crew read,add team' or "
         "'sub=* full user-{}'; may be repeated.",
         metavar="'CLAIM=VALUE ROLES SPACE'",
+    ),
+    settle=opt(
+        "Tokens a day of the language model for pending work, done while no request runs.",
+        min=0,
+        metavar="TOKENS",
     ),
     behind_proxy="Without keys, answer requests from a reverse proxy: it decides who may ask.",
 )

@@ -42,6 +42,8 @@ _OF_SPACE: Final = {
 }
 """The columns of such a table that are blanked, and the rows that a space has in it."""
 
+_SETTLE_DAY: Final = "settle day"
+_SETTLE_TOKENS: Final = "settle tokens"
 _BLANKED: Final = "blanked"
 _REWRITE: Final = "rewrite"
 _FILLED: Final = "filled:"
@@ -101,6 +103,18 @@ def drop_blanked(writer: Writer) -> None:
     writer.execute("DELETE FROM vector_data WHERE data = zeroblob(length(data))")
     _set(writer, _BLANKED, 0)
     set_rewrite_due(writer)
+
+
+def settle_tokens(reader: Reader, day: int) -> int:
+    """Return the tokens that pending work has cost a server on a day."""
+    return _value(reader, _SETTLE_TOKENS) if _value(reader, _SETTLE_DAY) == day else 0
+
+
+def add_settle_tokens(writer: Writer, day: int, tokens: int) -> None:
+    """Count tokens of pending work; those of another day are dropped."""
+    writer.share()
+    _set(writer, _SETTLE_TOKENS, settle_tokens(writer, day) + tokens)
+    _set(writer, _SETTLE_DAY, day)
 
 
 def queue_scrub(writer: Writer, space: int) -> None:

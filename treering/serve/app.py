@@ -8,7 +8,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 
 from treering import __version__
-from treering.errors import MissingExtra
+from treering.errors import LLMNotConfigured, MissingExtra
+from treering.hints import Hint
+from treering.llm.settings import HOW_TO_CONFIGURE, is_configured
 
 try:  # imported here, so that a missing extra is named
     import prometheus_client  # noqa: F401
@@ -27,17 +29,20 @@ from treering.serve.rest import chat, custom, upkeep
 from treering.serve.rest.routes import operation_routes
 from treering.serve.schema import DescribedAPI
 from treering.serve.settings import ServerSettings
-from treering.serve.settling import Settling
+from treering.serve.settling import IdleMiddleware, IdleSettler, Settling
 from treering.serve.spaces import Spaces
-from treering.serve.threads import SHARE
+from treering.serve.threads import SHARE, start_task
 from treering.serve.traces import Traces
 
 
 def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAPI:
     """Return the server as an ASGI application, which closes the memory's file when it ends.
 
-    Raise InputError if other machines could reach it without a key, JournalError.
+    Raise InputError if other machines could reach it without a key, LLMNotConfigured for pending
+    work without a model, JournalError.
     """
+    if settings.settle_tokens and not is_configured(settings.llm):
+        raise LLMNotConfigured(HOW_TO_CONFIGURE, hint=Hint.CHOOSE_LLM, param="llm")
     if find_spec("mcp") is None:  # imported when a client first asks for it
         raise MissingExtra.of("mcp", "serve")
     traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
@@ -51,6 +56,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
         raise
 
     mcp, proxy = Endpoint(settings), Proxy(settings)
+    idle = IdleSettler(spaces, settling, settings.settle_tokens)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -60,6 +66,8 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
             await stack.enter_async_context(mcp.lifespan())
             await stack.enter_async_context(proxy.lifespan())
             stack.callback(asyncio.create_task(spaces.keep_up(access.take_uses)).cancel)
+            if settings.settle_tokens:
+                stack.callback(start_task(idle.run()).cancel)
             stack.callback(settling.stop)  # first: spaces wait for the calls under way
             yield
 
@@ -77,6 +85,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     app.state.access = access
     app.state.metrics = metrics
     app.state.settling = settling
+    app.state.idle = idle
     problems.register(app)
     for router in (chat.router, upkeep.router, upkeep.health, page.router, *custom.ROUTERS):
         app.router.routes += router.routes
@@ -91,6 +100,7 @@ def _add_middleware(
     app: FastAPI, settings: ServerSettings, access: Access, metrics: Metrics, traces: Traces
 ) -> None:
     """Add the layers, the innermost first: the last one added sees a request first."""
+    app.add_middleware(IdleMiddleware, settler=app.state.idle)
     app.add_middleware(
         RateMiddleware,
         rate=settings.requests_per_s,

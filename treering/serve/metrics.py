@@ -24,6 +24,8 @@ MEMORY = {
     "entries": "Entries of all spaces.",
     "pending": "Queued pieces of work of all spaces.",
     "last_added_seconds": "When the newest entry was added, since 1970.",
+    "settle_tokens_today": "Tokens that work while no request ran has cost today.",
+    "settle_tokens_limit": "The most of these a day; 0 without --settle.",
 }
 """Figures of the whole memory, for callers without a key."""
 

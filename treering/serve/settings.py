@@ -61,6 +61,7 @@ class ServerSettings:
     reply for ``unread_s`` is disconnected. Requests and model replies may have ``max_bytes``: a
     longer reply is not remembered and, unless it is streamed, not passed on. With ``behind_proxy``
     a server without keys answers requests of a reverse proxy, which then decides who may ask.
+    While no request runs, pending work may cost ``settle_tokens`` a day.
     """
 
     url: str | Path
@@ -87,6 +88,7 @@ class ServerSettings:
     issuer: str | None = None
     resource: str | None = None
     grants: tuple[str, ...] = ()
+    settle_tokens: int = 0
 
     @property
     def loopback(self) -> bool:

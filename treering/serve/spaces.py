@@ -9,17 +9,19 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
+from typing import TypeVar
 
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
 from treering.errors import JournalError, LLMNotConfigured
 from treering.ingest.staging import recover_all
-from treering.journal import claims
-from treering.journal.contract import Database
+from treering.journal import claims, storage
+from treering.journal.contract import Database, Reader
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
-from treering.journal.space import Space, begin, names
+from treering.journal.space import Space, begin
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE, open_llm
 from treering.memory import Memory, memory_parts
@@ -33,6 +35,8 @@ from treering.views.erase import retry
 from treering.views.fragments.build import space_embedder
 from treering.views.registry import Views
 
+T = TypeVar("T")
+
 log = logging.getLogger("treering.serve")
 
 MAX_OPEN = 64
@@ -45,6 +49,11 @@ FIGURES_S = 15.0
 """The age of the figures of the memory: they count all entries, and Prometheus asks as often."""
 
 
+def today() -> int:
+    """Return the day of UTC, by number."""
+    return datetime.now(UTC).toordinal()
+
+
 class Spaces:
     """The tenants of a file. They share its connections, the embedding model and the LLM."""
 
@@ -52,6 +61,7 @@ class Spaces:
         self._embedder = settings.embedder
         self._metrics = metrics
         self._code_roots = settings.code_roots
+        self._settle_tokens = settings.settle_tokens
         self._llm = _open_llm(settings.llm)
         self._closes_llm = self._llm is not settings.llm
         self.database: Database = open_database(settings.url)
@@ -99,17 +109,18 @@ class Spaces:
         """As ``begin``, beside other requests."""
         await self._threads.run("write", partial(self.begin, name))
 
-    async def names(self) -> list[str]:
-        """Return the names of all spaces."""
-        return await self._threads.run("read", partial(self._names))
+    async def read(self, work: Callable[[Reader], T]) -> T:
+        """Return the result of a read transaction of all spaces. Raise JournalError."""
+
+        def run() -> T:
+            with self.database.read() as reader:
+                return work(reader)
+
+        return await self._threads.run("read", partial(run))
 
     def drop(self, name: str) -> None:
         """Close a removed space."""
         self._tenants.pop(name, None)
-
-    async def probe(self) -> None:
-        """Read from the file, in a thread as requests do. Raise JournalError."""
-        await self._threads.run("read", partial(self._read))
 
     async def figures(self) -> dict[str, float]:
         """Return the figures of the whole memory, by the names of ``metrics.MEMORY``.
@@ -119,8 +130,7 @@ class Spaces:
         now = time.monotonic()
         read = self._figures
         if read is None or (read.done() and now > self._figures_begun + FIGURES_S):
-            work = self._threads.run("read", partial(self._read_figures))
-            read, self._figures_begun = start_task(work), now
+            read, self._figures_begun = start_task(self.read(self._read_figures)), now
             self._figures = read
         return await asyncio.shield(read)
 
@@ -138,21 +148,12 @@ class Spaces:
             keys.note_uses(self.database, uses or {})
         self.database.close()
 
-    def _names(self) -> list[str]:
-        with self.database.read() as reader:
-            return names(reader)
-
-    def _read(self) -> None:
-        with self.database.read() as reader:
-            reader.row("SELECT 1 FROM space LIMIT 1")
-
-    def _read_figures(self) -> dict[str, float]:
-        with self.database.read() as reader:
-            row = reader.row(
-                "SELECT (SELECT count(*) FROM space), (SELECT count(*) FROM entry),"
-                " (SELECT count(*) FROM work),"
-                " (SELECT max(added) FROM entry WHERE seq = (SELECT max(seq) FROM entry))"
-            )
+    def _read_figures(self, reader: Reader) -> dict[str, float]:
+        row = reader.row(
+            "SELECT (SELECT count(*) FROM space), (SELECT count(*) FROM entry),"
+            " (SELECT count(*) FROM work),"
+            " (SELECT max(added) FROM entry WHERE seq = (SELECT max(seq) FROM entry))"
+        )
         spaces, entries, pending, added = row or (0, 0, 0, 0)
         return {
             "bytes": self.database.size(),
@@ -160,6 +161,8 @@ class Spaces:
             "entries": int(entries),
             "pending": int(pending),
             "last_added_seconds": int(added or 0) / 1e6,
+            "settle_tokens_today": storage.settle_tokens(reader, today()),
+            "settle_tokens_limit": self._settle_tokens,
         }
 
     def _open(self, space: str) -> Tenant:

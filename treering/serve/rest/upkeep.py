@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from starlette.responses import PlainTextResponse, StreamingResponse
 
 from treering.errors import InputError, JournalError, TextEncodingError
+from treering.journal.space import names
 from treering.records import Forgotten, Receipt, Stats
 from treering.serve import roles
 from treering.serve.access import Access, caller_of
@@ -51,8 +52,8 @@ async def spaces(request: Request) -> list[str]:
     """The names of the spaces that the caller may use: those that its key opens, or all."""
     tenant_spaces: Spaces = request.app.state.spaces
     caller = caller_of(request)
-    names = {name for name in await tenant_spaces.names() if caller.may(roles.READ, name)}
-    return sorted(names | {name for name in caller.own_spaces if caller.may(roles.READ, name)})
+    every = {*await tenant_spaces.read(names), *caller.own_spaces}
+    return sorted(name for name in every if caller.may(roles.READ, name))
 
 
 @router.put("/spaces/{name:path}")
@@ -208,5 +209,5 @@ async def metrics(request: Request) -> Response:
 async def readyz(request: Request) -> Response:
     """A worker thread is free soon and the file can be read. Raise JournalError."""
     spaces: Spaces = request.app.state.spaces
-    await spaces.probe()
+    await spaces.read(lambda reader: reader.row("SELECT 1 FROM space LIMIT 1"))
     return PlainTextResponse("ready\n")

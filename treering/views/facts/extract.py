@@ -96,14 +96,17 @@ class FactExtractor:
             self._space.task(store.VIEW, SETTLE_PATIENCE_S) as is_ours,
             ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-facts") as pool,
         ):
-            for queued in self._pages(store.queued_entries) if is_ours else ():
-                parts = list(batches(queued))
-                errors = pool.map(partial(self._read, llm), parts)
-                for batch, error in zip(parts, errors, strict=True):
-                    failures += [error] if error else []  # the other batches go on
-                    done += len(batch)
-                    if progress:
-                        progress(min(done, total), total)
+            try:
+                for queued in self._pages(store.queued_entries) if is_ours else ():
+                    parts = list(batches(queued))
+                    errors = pool.map(partial(self._read, llm), parts)
+                    for batch, error in zip(parts, errors, strict=True):
+                        failures += [error] if error else []  # the other batches go on
+                        done += len(batch)
+                        if progress:
+                            progress(min(done, total), total)
+            finally:  # ``progress`` may end it: then no further call begins
+                pool.shutdown(wait=True, cancel_futures=True)
         if failures:
             raise failures[0]
 

@@ -92,6 +92,9 @@ class SummarySettler:
                             progress(total - len(due), total)
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
+                # ``progress`` may end it: then the calls under way are paid for, too.
+                paid = {future: job for future, job in running.items() if not future.cancelled()}
+                self._store(_results(paid)[0])
         for error in failed.values():
             raise error
 
