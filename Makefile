@@ -9,7 +9,6 @@ VENV ?= .venv
 LOCK := requirements.lock
 STAMP := $(VENV)/.installed
 CORE := $(VENV)/.core
-BESIDE := $(VENV)/hermes $(VENV)/openapi
 # What tests need: each adapter's framework and a model in a file, too.
 EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents postgres remote serve
 COMMA := ,
@@ -18,14 +17,14 @@ COMMA := ,
 # which is half of what its start costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-bench quality test-ray browser hermes openapi quick lint lock audit faults bench docs release clean
+.PHONY: demo test test-bench quality test-ray browser openapi quick lint lock audit faults bench docs release clean
 
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
 
 # Two processes, as many as the smallest machine that we test on has cores: most of what one of them
 # does is to wait for another program. The tests of a file stay together.
-test: lint browser hermes openapi
+test: lint browser openapi
 	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
 
 # The benchmarks are a project of their own, with their own tests.
@@ -63,13 +62,10 @@ quick: $(STAMP)
 	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick -k "not postgres" $(SLOW_TESTS) \
 		$(CORE_TESTS)
 
-# Hermes Agent and the generator of clients need exactly other versions of what treering needs, too. So
-# they lie beside the rest, where their tests look for them, and without what they share with it.
-hermes: $(VENV)/hermes
+# The generator of clients needs exactly other versions of what treering needs, too. So it lies beside the
+# rest, where its test looks for it, and without what it shares with that.
 openapi: $(VENV)/openapi
-$(VENV)/hermes: tests/adapters/hermes.txt
-$(VENV)/openapi: tests/serve/openapi.txt
-$(BESIDE): | $(STAMP)
+$(VENV)/openapi: tests/serve/openapi.txt | $(STAMP)
 	@$(VENV)/bin/python -m pip install --quiet --upgrade --no-deps --no-compile --require-hashes --requirement $< \
 		--target $@ && touch $@ || echo "$@ cannot be installed: its tests are skipped."
 

@@ -13,7 +13,6 @@ HOW_TO_RUN = {
     "Chromium": f"in a browser: {BY_HAND}",
     "'local'": "a local model: .venv/bin/pip install '.[local]'",
     "'fastembed'": "models of fastembed: .venv/bin/pip install '.[fastembed]'",
-    "hermes-agent": "Hermes Agent: make hermes",
     "is not installed": "not installed: make test",
     "the history is not here": "the history of the repository: git fetch --unshallow",
     "make faults": "statistics of times: make faults",
