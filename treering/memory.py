@@ -798,9 +798,7 @@ class Memory:
         self,
         lines: Iterable[str] | Path,
         *,
-        origin: str | None = None,
         since: Any = None,
-        project: str | Path | None = None,
         mask: bool = True,
         settings: bool = False,
         again_forgotten: bool = False,
@@ -811,12 +809,8 @@ class Memory:
         A Path may also be transcripts of coding agents, exports of chat clients and messengers, or
         mail: a file, a folder of them, or a ``.zip``. Their format is recognised. Messages are
         known by their own ids, so a second import adds only new ones; some hundred are added at a
-        time. ``Receipt.omitted`` counts the others. For these,
-
-        - ``origin`` allows one format only,
-        - ``since`` leaves out older messages,
-        - ``project`` leaves out those of a coding agent that worked in another folder,
-        - ``mask`` is that of ``add``.
+        time. ``Receipt.omitted`` counts the others. For these, ``since`` leaves out older messages,
+        and ``mask`` is that of ``add``.
 
         An export also brings its ``settings`` to an empty space; to another one only with
         ``settings``. Entries that were forgotten in this space are left out, unless
@@ -825,19 +819,10 @@ class Memory:
         Raises InputError naming the line that cannot be read.
         """
         with forks.importing():  # here: readers of other programs' formats take long to import
-            from treering.ingest.transcripts.importing import (
-                ImportOptions,
-                import_path,
-                refuse_options,
-            )
+            from treering.ingest.transcripts.importing import import_content
 
         take_in = partial(self._import_lines, settings=settings, again_forgotten=again_forgotten)
-        if isinstance(lines, Path):
-            return import_path(
-                lines, take_in, ImportOptions.check(origin, since, project, mask), progress
-            )
-        refuse_options(origin, since, project)
-        return take_in(lines, progress=progress)
+        return import_content(lines, take_in, since, mask, progress)
 
     def _import_lines(
         self,

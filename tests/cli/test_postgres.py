@@ -30,7 +30,7 @@ def test_commands_work_on_it_as_on_a_file(treering: Treering, url: str, tmp_path
     [hit] = records(treering("search", "Where is Ana?", "--json"))
     assert hit["text"] == "Ana moved to Porto."
     assert [row["space"] for row in records(treering("spaces", "--json"))] == ["ana", "default"]
-    assert treering("export", "--all-spaces", "all.jsonl").exit_code == 0
+    assert treering("export", "all.jsonl").exit_code == 0
     file = tmp_path / "life.db"
     assert treering("import", "all.jsonl", "-m", file).exit_code == 0
     assert record(treering("stats", "-m", file, "--json"))["entries"] == 1

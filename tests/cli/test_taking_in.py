@@ -153,11 +153,9 @@ def test_metadata_that_is_a_condition_or_given_twice_is_not_stored(
 ) -> None:
     (tmp_path / "note.txt").write_text("Words.")
     cases = [
-        (["a>=3"], "'a>=3' is a condition"),
-        (["a<=3"], "is a condition"),
-        (["a!=3"], "is a condition"),
-        (['a={"$in": [1]}'], "is a condition"),
-        (['a={"$near": 1}'], "is a condition"),
+        (["a>=3"], "'a>=3' compares"),
+        (["a<=3"], "compares"),
+        (["a!=3"], "compares"),
         (["a=1", "b=1", "a=2"], "gives 'a' twice"),
         (["a=1", "a=1"], "gives 'a' twice"),
     ]
@@ -191,25 +189,6 @@ def test_an_export_is_imported_into_an_equal_memory(treering: Treering, tmp_path
     )
 
 
-def test_an_export_of_a_whole_file_is_imported_space_by_space(
-    treering: Treering, tmp_path: Path
-) -> None:
-    for space, text in (("ana", "Ana's cat."), ("ben", "Ben's dog."), ("default", '{"format": 1}')):
-        treering("add", text, "--space", space)
-    file, copy = tmp_path / "all.jsonl", tmp_path / "copy.db"
-    assert treering("export", "--all-spaces", file).stdout == f"wrote 3 entries to {file}\n"
-    assert treering("import", file, "-m", copy).stdout == "added 3 entries\n"
-    assert treering("spaces", "-m", copy).stdout == "ana\nben\ndefault\n"
-    for space in ("ana", "ben", "default"):
-        mine = ("list", "--json", "--space", space)
-        assert treering(*mine, "-m", copy).stdout == treering(*mine).stdout
-    assert treering("import", stdin=file.read_text("utf-8")).stdout == (
-        "added 0 entries, 3 unchanged\n"
-    )
-    assert treering("import", file, "-m", copy, "--space", "ana").exit_code == 2
-    assert treering("list", "-m", copy, "--space", "ana").stdout.count("\n") == 1
-
-
 def test_what_is_no_export_is_refused_and_changes_nothing(treering: Treering) -> None:
     treering("add", "Words.")
     for lines in ("", "\n", "{}", "not json\n", '{"format": "treering"}'):
@@ -219,50 +198,41 @@ def test_what_is_no_export_is_refused_and_changes_nothing(treering: Treering) ->
         assert treering("list").stdout.count("\n") == 1
 
 
-def test_an_export_refuses_options_that_are_for_conversations(
+def test_an_export_refuses_since_which_is_for_conversations(
     treering: Treering, tmp_path: Path
 ) -> None:
     treering("add", "Words.")
     file, copy = tmp_path / "export.jsonl", tmp_path / "copy.db"
     treering("export", file)
-    given = ("--since 2030", "--origin codex", "--origin x", "--project .", "--mask")
-    for options in map(str.split, given):
-        for name, piped in ((str(file), None), ("-", file.read_text("utf-8"))):
-            refused = treering("import", name, *options, "-m", copy, stdin=piped)
-            assert (refused.exit_code, refused.stdout) == (2, "")
-            assert f"{options[0]} is for conversations" in refused.stderr
-            assert not copy.exists()
+    for name, piped in ((str(file), None), ("-", file.read_text("utf-8"))):
+        refused = treering("import", name, "--since", "2030", "-m", copy, stdin=piped)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "since is for conversations" in refused.stderr
     assert treering("import", file, "--no-mask", "-m", copy).stdout == "added 1 entry\n"
 
 
-@pytest.mark.parametrize("content", ["cut", "broken", "empty", "text", "folder", "memory"])
-def test_an_import_that_fails_makes_no_memory(
+@pytest.mark.parametrize("content", ["cut", "broken", "empty", "text", "memory"])
+def test_an_import_that_fails_adds_nothing(
     treering: Treering, tmp_path: Path, content: str
 ) -> None:
     for text in ("Words.", "Others."):
-        treering("add", text, "--space", "ana")
-    export = treering("export", "--all-spaces").stdout
-    file, new = tmp_path / "given", tmp_path / "new" / "made.db"
-    new.parent.mkdir()
-    if content == "folder":
-        file.mkdir()
-        (file / "note.md").write_text("x")
-    elif content == "memory":
+        treering("add", text)
+    export = treering("export").stdout
+    file, new = tmp_path / "given", tmp_path / "new.db"
+    if content == "memory":
         file.write_bytes((tmp_path / "life.db").read_bytes())
     else:
         broken = export.replace('"text": "Others."', '"text": 7')
         texts = {"cut": export[:-9], "broken": broken, "empty": "", "text": "Words."}
         file.write_text(texts[content])
-    given: list[tuple[Path, str | None]] = [(file, None)]
-    if content not in ("folder", "memory"):
-        given.append((Path("-"), file.read_text()))
-    for place, piped in given:
+    for place, piped in ((file, None), ("-", file.read_bytes().decode(errors="replace"))):
         refused = treering("import", place, "-m", new, stdin=piped)
         assert (refused.exit_code, refused.stdout) == (2, "")
-        assert list(new.parent.iterdir()) == []
         if content in ("cut", "broken"):
             assert "line 3" in refused.stderr
-    assert treering("import", "-", "-m", new, stdin=export).stdout == "added 2 entries\n"
+        assert record(treering("stats", "-m", new, "--json"))["entries"] == 0
+    missing = treering("import", "nowhere", "-m", tmp_path / "none.db")
+    assert (missing.exit_code, (tmp_path / "none.db").exists()) == (2, False)
 
 
 def test_an_export_overwrites_a_file_only_if_told_to(treering: Treering, tmp_path: Path) -> None:
@@ -337,9 +307,6 @@ def test_past_conversations_are_imported_and_what_is_left_out_is_told(
     assert "left out: thoughts of the model (1)\n" in done.stderr
     assert f"skipped {folder / 'notes.md'}: no conversation" in done.stderr
     assert treering("import", folder).stdout == "added 0 entries, 5 unchanged, 1 skipped\n"
-    refused = treering("import", folder, "--origin", "icq")
-    assert refused.exit_code == 2
-    assert "no format 'icq'" in refused.stderr
 
 
 @pytest.mark.parametrize("command", [["add"], ["code", "index"], ["import"]])

@@ -52,7 +52,7 @@ def test_commands_are_neither_sent_nor_remembered(
     assert "/forget erase your last message and its reply for good" in shown
     assert "nothing was sent yet" in shown
     assert "there is no command /nonsense, and nothing was sent" in shown
-    assert "you have no name yet" in shown
+    assert "your name is not known yet" in shown
     assert "What now?" in shown
     assert "tokens; nothing was sent" in shown
     assert texts(treering) == ["I am here.", "Welcome."]

@@ -227,10 +227,12 @@ def test_help_names_no_value_of_a_flag(treering: Treering, command: str) -> None
     assert "<bool>" not in shown
 
 
-def test_lone_surrogates_of_piped_messages_are_replaced_and_told(treering: Treering) -> None:
+def test_lone_surrogates_of_piped_messages_are_replaced_and_told(
+    treering: Treering, caplog: pytest.LogCaptureFixture
+) -> None:
     lines = ['{"role": "user", "content": "Yes."}', r'{"role": "user", "content": "a \ud83d cut"}']
-    added = treering("add", stdin="\n".join(lines))
-    assert "line 2: lone surrogates were replaced by U+FFFD" in added.stderr
+    treering("add", stdin="\n".join(lines))
+    assert "line 2: lone surrogates were replaced by U+FFFD" in caplog.text
     texts = [record["text"] for record in records(treering("list", "--json"))]
     assert texts == ["Yes.", "a \ufffd cut"]
 

@@ -181,3 +181,16 @@ def test_an_encoding_that_is_unknown_or_for_a_text_is_refused(
         memory.add("Café", encoding="cp1252")
     with raises(TextEncodingError):
         memory.add(path, encoding="ascii")
+
+
+@pytest.mark.parametrize("name", ["chat.jsonl", "chat.json"])
+def test_lone_surrogates_of_messages_in_a_file_are_replaced_and_logged(
+    memory: Memory, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    message = r'{"role": "user", "content": "a \uD83D cut \ud83d\ude00", "x\udc00": ["\ud800"]}'
+    (tmp_path / name).write_text(message if name.endswith("l") else f"[{message}]")
+    memory.add(tmp_path / name)
+    [entry] = memory.entries()
+    assert entry.text == "a \ufffd cut \U0001f600"
+    assert entry.metadata == {"x\ufffd": ["\ufffd"]}
+    assert "lone surrogates were replaced by U+FFFD" in caplog.text

@@ -33,8 +33,8 @@ from tests.ingest.clients import (
 )
 from tests.plugins import install
 from treering import Memory
-from treering.errors import InputError, UnknownName
-from treering.ingest.transcripts.contract import ORIGINS
+from treering.errors import InputError
+from treering.ingest.transcripts.contract import READERS
 from treering.ingest.transcripts.importing import new_lines
 from treering.ingest.transcripts.registry import format_of, formats
 from treering.records import Receipt
@@ -103,18 +103,18 @@ def texts(memory: Memory) -> list[str]:
 
 
 def test_every_format_has_an_example_here() -> None:
-    assert set(WRITERS) == set(ORIGINS)
-    assert tuple(entry.name for entry in formats()) == ORIGINS
+    assert set(WRITERS) == set(READERS)
+    assert tuple(entry.name for entry in formats()) == tuple(READERS)
 
 
-@pytest.mark.parametrize("name", ORIGINS)
+@pytest.mark.parametrize("name", READERS)
 def test_a_file_is_recognised_by_one_format_alone(name: str, tmp_path: Path) -> None:
     path = WRITERS[name](tmp_path)
     head = "" if path.is_dir() else path.read_text("utf-8")
     assert [entry.name for entry in formats() if entry.recognises(path, head)] == [name]
 
 
-@pytest.mark.parametrize("name", ORIGINS)
+@pytest.mark.parametrize("name", READERS)
 def test_taking_in_the_same_again_changes_nothing(
     name: str, memory: Memory, tmp_path: Path
 ) -> None:
@@ -267,7 +267,7 @@ def test_a_folder_of_everything_is_taken_in_and_what_is_none_is_named(
     seen: list[tuple[int, int]] = []
     receipt = memory.import_(tmp_path / "all", progress=lambda *step: seen.append(step))
     origins = {entry.source.split("/")[0] for entry in memory.entries()}
-    assert origins == set(ORIGINS)
+    assert origins == set(READERS)
     [other] = [one for one in receipt.skipped if one.path.endswith("notes.md")]
     assert other.reason == "no conversation of a format that treering can read"
     assert seen[-1] == (9, 9)
@@ -327,23 +327,16 @@ def test_an_entry_that_was_corrected_stays_corrected(memory: Memory, tmp_path: P
     assert memory.get(first.id).text == "Round the tax half even."
 
 
-def test_since_project_and_origin_leave_out_and_say_so(memory: Memory, tmp_path: Path) -> None:
+def test_since_leaves_out_and_says_so(memory: Memory, tmp_path: Path) -> None:
     write_claude(tmp_path)
     write_codex(tmp_path)
-    receipt = memory.import_(tmp_path, project="/home/ana", since="2026-05-03T10:05:00Z")
+    receipt = memory.import_(tmp_path, since="2026-05-03T10:05:00Z")
     assert receipt.omitted["messages from before 2026-05-03 10:05"] == 3
     assert len(texts(memory)) == 6
-    assert memory.import_(tmp_path, origin="claude-code", project="/home/ben").added == 0
-    receipt = memory.import_(tmp_path, origin="codex")
-    assert [one.reason for one in receipt.skipped if one.path.endswith(f"{SESSION}.jsonl")] == [
-        "not of the format codex"
-    ]
-    with pytest.raises(UnknownName, match="claude-code, codex, chatgpt"):
-        memory.import_(tmp_path, origin="icq")
     export = [*memory.export()]
     (tmp_path / "export.jsonl").write_text("\n".join(export))
     for lines in (export, tmp_path / "export.jsonl"):
-        with pytest.raises(InputError, match="are for conversations"):
+        with pytest.raises(InputError, match="is for conversations"):
             memory.import_(lines, since="2026-01-01")
 
 
@@ -401,7 +394,7 @@ def test_the_format_of_another_package_is_read_as_treerings_own(
     reader, _ = examples(page, "python")
     install(monkeypatch, tmp_path / "package", "ircmemory", reader, entry_points(page))
     (tmp_path / "boat.log").write_text("<ana> The mast is 9.5 m.\n<ben> \n", "utf-8")
-    receipt = memory.import_(tmp_path / "boat.log", origin="irc")
+    receipt = memory.import_(tmp_path / "boat.log")
     [entry] = memory.entries()
     assert (entry.text, entry.speaker, entry.source) == ("The mast is 9.5 m.", "ana", "irc/boat")
     assert reasons(receipt) == {"messages without text": 1}
@@ -477,7 +470,7 @@ values = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", [name for name in ORIGINS if name not in ("slack", "mail")])
+@pytest.mark.parametrize("name", [name for name in READERS if name not in ("slack", "mail")])
 @given(junk=st.lists(values, max_size=4))
 def test_no_content_breaks_a_reader(name: str, junk: list[Any], tmp_path: Path) -> None:
     path = WRITERS[name](tmp_path)

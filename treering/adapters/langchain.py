@@ -32,7 +32,7 @@ class TreeringRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        del run_manager  # a search has no steps to report
+        del run_manager  # a search reports no steps
         where = cast(Where, self.where)  # pydantic cannot check it, Memory does
         hits = self.memory.search(query, k=self.k if k is None else k, **where)
         return [Document(page_content=hit.text, metadata=hit_metadata(hit)) for hit in hits]

@@ -26,7 +26,7 @@ class TreeringNodeRetriever(BaseRetriever):
     """The k fragments that answer a query best, relations included, as nodes.
 
     ``where`` are filters as ``Memory.search`` takes them. A node's metadata has its origin. A
-    memory's only text has no score: there is nothing to compare it with.
+    memory's only text gets no score: there is nothing to compare it with.
     """
 
     def __init__(self, memory: Memory, *, k: int = 10, where: Where | None = None) -> None:

@@ -1,6 +1,6 @@
 """The address of a memory's warm server; one line of JSON is sent there, and one comes back.
 
-On Unix it is a socket in a folder that only its owner may enter. Python has no such sockets on
+On Unix it is a socket in a folder that only its owner may enter. Python lacks such sockets on
 Windows: there it is a port of this machine, and a token in a file that only its owner can read.
 """
 

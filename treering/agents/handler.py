@@ -154,7 +154,7 @@ class HookHandler:
         there = self._memory(spaces[0]).spaces()
         memories = [self._memory(space) for space in spaces if space in there]
         if not memories:
-            return recall.Recollection(why_nothing="this project has no entries yet")
+            return recall.Recollection(why_nothing="nothing is stored of this project yet")
         if request["event"] == "session-start":
             return recall.project_brief(memories)
         in_view, put_in = self._sessions.in_view(request), self._sessions.put_in(request)

@@ -1,7 +1,7 @@
 """The payloads and replies of each client's events: their differences are here and nowhere else.
 
 Claude Code, Codex and Gemini CLI share a form. Claude Code and Codex write transcripts. Gemini's
-transcript has no stable format, so Gemini and Cursor send the messages with the events.
+transcript lacks a stable format, so Gemini and Cursor send the messages with the events.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class _Process:
             if pipe is not None:
                 try:
                     pipe.close()
-                except OSError:  # unsent data has no reader any more
+                except OSError:  # nobody reads unsent data any more
                     continue
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:

@@ -122,7 +122,7 @@ def _size(asked: int | None, gpus: int) -> int:
 
 
 def _resource(name: str) -> float:
-    resources: Any = ray.cluster_resources  # it has no types
+    resources: Any = ray.cluster_resources  # it is untyped
     return float(resources().get(name, 0))
 
 

@@ -25,7 +25,7 @@ BLOCK_BYTES: Final = 1 << 20
 
 
 class FetchedFile(VirtualFile):
-    """A copy of a remote file. It has no name, so that it goes with the process in any case."""
+    """A copy of a remote file. It is nameless, so that it goes with the process in any case."""
 
     def __init__(self, uri: str, descriptor: int) -> None:
         super().__init__(PurePosixPath(uri), uri)
@@ -150,7 +150,7 @@ def _open_system(uri: str) -> tuple[Any, str]:
 
 @contextmanager
 def _storage_errors(uri: str) -> Iterator[None]:
-    """Raise InputError for any error of a storage's library: those have no common class."""
+    """Raise InputError for any error of a storage's library: those lack a common class."""
     try:
         yield
     except ImportError:

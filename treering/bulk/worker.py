@@ -199,7 +199,7 @@ class ReadAhead:
                 # First, so that no worker waits while this process waits or stores.
                 self._read_on(last, size)
             pieces = self._result(handed).pieces
-            if seq in pieces:  # treering's own entries have none
+            if seq in pieces:  # but for treering's own entries
                 derived[seq] = pieces[seq]
         self._read_on(last, size)
         # Earlier entries that the view did not ask for are gone from the journal.

@@ -60,7 +60,7 @@ def doctor(run: Run, secrets: bool = False, reindex: bool = False) -> None:
         raise InputError(f"doctor looks at a file; run it where the file of {run.url} is")
     if reindex:
         if not run.is_there:
-            raise InputError(f"there is no memory at {run.place}, so it has no index")
+            raise InputError(f"there is no memory at {run.place} to index again")
         with run.database() as database:
             database.reindex()
     _ensure_space(run)

@@ -6,7 +6,7 @@ import json
 import shlex
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import chain, islice
@@ -431,6 +431,8 @@ def _how_to_erase(run: Run, argument: str) -> str:
 
 def _from_stdin() -> str | Iterator[Mapping[str, Any]]:
     """Return messages, one a line, if the first line is a message. Otherwise one text."""
+    from treering.ingest.files import parse_lines  # it imports numerics, which help needs not
+
     lines = stdin.piped_lines()
     first = next(lines, "")
     try:
@@ -438,20 +440,5 @@ def _from_stdin() -> str | Iterator[Mapping[str, Any]]:
     except (ValueError, RecursionError):
         message = None
     if isinstance(message, dict) and "role" in message and "content" in message:
-        return _messages(chain([first], lines))
+        return parse_lines(chain([first], lines), "standard input")
     return first + "".join(lines)
-
-
-def _messages(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(lines, start=1):
-        if line.isspace():
-            continue
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"standard input: line {number} is not JSON ({error})") from error
-        plain = json.dumps(message, ensure_ascii=False)
-        if (clean := storable(plain)) != plain:
-            note(f"line {number}: lone surrogates were replaced by U+FFFD")
-            message = json.loads(clean)
-        yield message

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from treering.cli.moments import FORMS
 from treering.cli.options import Moment, opt, option_group
@@ -46,7 +45,7 @@ class Filters:
         """
         given = {key: value for key, value in asdict(self).items() if value is not None}
         if meta := given.pop("meta", None):
-            given["metadata"] = _conditions(meta)
+            given["metadata"] = _metadata(meta)
         source = given["source"] = long_path(self.source)
         if source is None:
             del given["source"]
@@ -86,9 +85,9 @@ option_group(
     until="Only before this time. Entries without a time do not match.",
     as_of=f"Only entries that were known then, as they were marked then: {FORMS}.",
     meta=opt(
-        "Only with this metadata; may be repeated, also as KEY!=VALUE, KEY>=VALUE, KEY<VALUE. A "
-        'value is read as JSON if it is valid JSON: 7 is a number, \'"7"\' a text, \'{"$in": [7, '
-        "8]}' one of several; one that begins with {, [ or \" must be.",
+        "Only with this metadata; may be repeated. A value is read as JSON if it is valid JSON: 7 "
+        "is a number, '\"7\"' a text, '{\"$in\": [7, 8]}' one of several, '{\"$gte\": 7}' a "
+        "condition.",
         metavar="KEY=VALUE",
     ),
 )
@@ -178,9 +177,7 @@ option_group(
     speaker="The speaker or author.",
     session="The conversation it belongs to.",
     meta=opt(
-        "Metadata; may be repeated, each key once. A value is read as JSON if it is valid JSON, "
-        'else it is text; one that begins with {, [ or " must be JSON. A key cannot end in <, > '
-        "or !.",
+        "Metadata; may be repeated. A value is read as JSON if it is valid JSON, else it is text.",
         metavar="KEY=VALUE",
     ),
     mask="Store no keys, passwords and <private> passages.",
@@ -198,7 +195,7 @@ def _path_source(source: str) -> str | None:
 
 def _part_source(memory: Memory, source: str) -> str | None:
     """Return the source of a part of a document that exists, such as ``papers/lease.pdf#2``."""
-    document, sign, place = source.rpartition("#")  # a place has no such sign
+    document, sign, place = source.rpartition("#")  # a place lacks this sign
     path = _path_source(document) if document else None
     if path is None or path.endswith("/"):
         return None
@@ -209,56 +206,21 @@ def _part_source(memory: Memory, source: str) -> str | None:
 
 # ---------------------------------------------------------------------- KEY=VALUE
 
-_CONDITION: Final = re.compile(r"(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|>|<)(?P<value>.*)", re.DOTALL)
-_SIGNS: Final = {"!=": "$not", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
-
 
 def _metadata(pairs: Iterable[str]) -> dict[str, JSON]:
-    """Return metadata to store. Raise InputError for a condition, and for a repeated key."""
-    stored: dict[str, JSON] = {}
+    """Return values by key. Raise InputError for a repeated key, and for ``KEY>=VALUE``."""
+    by_key: dict[str, JSON] = {}
     for pair in pairs:
         key, text = _pair(pair, "--meta", "KEY=VALUE")
-        value = _value(text)
-        if key.endswith(("<", ">", "!")) or _is_condition(value):
+        if key.endswith(("<", ">", "!")):
             raise InputError(
-                f"--meta {_cut(pair)!r} is a condition, which is for searching; give KEY=VALUE, "
-                "with a key that ends in none of <, > and !"
+                f"--meta {_cut(pair)!r} compares; give a condition as JSON, such as "
+                f"{key.rstrip('<>!')}='{{\"$gte\": 7}}'"
             )
-        if key in stored:
+        if key in by_key:
             raise InputError(f"--meta gives {key!r} twice; give it once, such as {key}='[1, 2]'")
-        stored[key] = value
-    return stored
-
-
-def _conditions(pairs: Iterable[str]) -> dict[str, JSON]:
-    """Return values and conditions by key. Several conditions on one key must all hold.
-
-    Raise InputError if one of them would be lost.
-    """
-    by_key: dict[str, Any] = {}
-    for pair in pairs:
-        match = _CONDITION.fullmatch(pair)
-        wanted: Any
-        if match is not None:
-            key, wanted = match["key"], {_SIGNS[match["sign"]]: _value(match["value"])}
-        else:
-            key, text = _pair(pair, "--meta", "KEY=VALUE")
-            wanted = _value(text)
-        before = by_key.get(key, {})
-        if key not in by_key:
-            by_key[key] = wanted
-        elif _is_condition(before) and _is_condition(wanted) and not before.keys() & wanted.keys():
-            by_key[key] = before | wanted
-        else:
-            raise InputError(
-                f"--meta {_cut(pair)!r} cannot be joined with an earlier one for {key!r}; give "
-                f"one of both, or several values as {key}='{{\"$in\": [7, 8]}}'"
-            )
+        by_key[key] = _value(text)
     return by_key
-
-
-def _is_condition(value: JSON) -> bool:
-    return isinstance(value, dict) and any(name.startswith("$") for name in value)
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -275,11 +237,7 @@ def _value(text: str) -> JSON:
         # As a text, a mistyped condition would silently find nothing.
         if text.lstrip().startswith(("{", "[", '"')):
             shown = _cut(text)
-            reason = "a number is too long"
-            if isinstance(error, RecursionError):
-                reason = "it is too deep"
-            elif isinstance(error, json.JSONDecodeError):
-                reason = error.msg
+            reason = getattr(error, "msg", "it is too long or too deep")
             raise InputError(
                 f"--meta: the value {shown!r} begins like JSON but is not: {reason}; correct it, "
                 f"or write a text that begins so as JSON: {json.dumps(shown, ensure_ascii=False)}"

@@ -63,7 +63,7 @@ SHARED: Final[Help] = {
     "summary": "The new summary.",
     "topic": "The new topic.",
     "until": "Only before this time.",
-    "yes": opt("Do not ask. Else the answer, y or n, may be piped in.", "--yes", "-y"),
+    "yes": opt("Do not ask; needed without a terminal.", "--yes", "-y"),
 }
 """Help of parameters that several commands have."""
 

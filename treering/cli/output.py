@@ -51,7 +51,7 @@ def _plain(value: object) -> Any:
         return value.isoformat()
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def plural(count: int, singular: str, plural: str) -> str:

@@ -148,6 +148,7 @@ def ask(
     policy="The context that the model sees besides the message.",
     budget=_PROMPT,
     speaker=opt("Your name, for facts about you.", "--name", metavar="NAME"),
+    also=_ALSO,
 )
 def chat(
     run: Run,
@@ -155,6 +156,7 @@ def chat(
     policy: PolicyName | None = None,
     budget: str | None = None,
     speaker: str | None = None,
+    also: list[str] | None = None,
 ) -> None:
     """Talk with a language model that remembers; each round is stored. End with Ctrl-D or /quit.
 
@@ -165,7 +167,8 @@ def chat(
 
     is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not run.out.as_json
     with run.memory(create=True, talks=True) as memory:
-        talk = Talk(run, memory, source, policy, budget, speaker)
+        spaces = run.with_own(memory, also)
+        talk = Talk(run, memory, source, policy, budget, speaker, spaces)
         if is_typed:
             talk.hold()
             return

@@ -104,7 +104,7 @@ class Run:
         """Return the spaces to ask: the own one and ``also``; None for the own one alone."""
         if not also:
             return None
-        # The own one of a server's key has no name here.
+        # A server's key does not name its space here.
         return [memory.stats().space if self.is_served else self.space, *also]
 
     @property

@@ -41,6 +41,7 @@ class Talk:
     policy: PolicyName | None
     budget: str | None
     speaker: str | None = None
+    spaces: list[str] | None = None
     _last: ChatStream | None = field(default=None, init=False)
 
     def hold(self) -> None:
@@ -72,6 +73,7 @@ class Talk:
             source=self.source,
             budget=self.budget,
             speaker=self.speaker,
+            spaces=self.spaces,
         ) as reply:
             self.run.out.stream(reply)
         self._last = reply
@@ -109,7 +111,11 @@ class Talk:
     def _context(self, message: str) -> None:
         if message:
             prompt = self.memory.chat_prompt(
-                message, policy=self.policy, source=self.source, budget=self.budget
+                message,
+                policy=self.policy,
+                source=self.source,
+                budget=self.budget,
+                spaces=self.spaces,
             )
             note(f"{prompt}\n\n{prompt.tokens} tokens; nothing was sent")
         elif self._last is None:
@@ -155,7 +161,9 @@ class Talk:
     def _name(self, name: str) -> None:
         if name:
             self.speaker = name
-        note(f"you are {self.speaker}" if self.speaker else "you have no name yet: /name NAME")
+        note(
+            f"you are {self.speaker}" if self.speaker else "your name is not known yet: /name NAME"
+        )
 
 
 def _is_one_message(earlier: Entry, later: Entry) -> bool:

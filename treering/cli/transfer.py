@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import Annotated, TextIO
 
 import typer
 
@@ -19,36 +18,25 @@ from treering.cli.options import Moment, command, opt
 from treering.cli.output import note, note_some, plural
 from treering.cli.run import Run
 from treering.errors import CopyMismatch, InputError, JournalCorrupt, TreeringError, UnknownName
-from treering.ingest.transcripts.contract import ORIGINS
-from treering.records import Receipt
 from treering.temporary import private_file
 
-if TYPE_CHECKING:
-    from treering.memory import Memory
-
 commands = typer.Typer()
-
-_EMPTY_EXPORT = "the export is empty; give a file that `treering export` has written"
 
 
 @command(
     commands,
     "import",
     file="A file, a folder or a .zip; or - for an export piped in.",
-    origin=opt(f"Read this kind only: {', '.join(ORIGINS)}.", metavar="NAME"),
-    since="Only messages from this time on.",
-    project=opt("Only sessions of a coding agent in this folder.", metavar="FOLDER"),
-    mask="Store no keys, passwords and <private> passages of conversations. Default: --mask.",
+    since="Only messages of conversations from this time on.",
+    no_mask="Store keys, passwords and <private> passages of conversations, too.",
     settings="Take the settings of an export into a space that has entries, too.",
     again_forgotten="Also messages that were forgotten in this space.",
 )
 def import_(
     run: Run,
     file: Annotated[str, typer.Argument()] = stdin.STDIN,
-    origin: str | None = None,
     since: Moment = None,
-    project: str | None = None,
-    mask: bool | None = None,
+    no_mask: bool = False,
     settings: bool = False,
     again_forgotten: bool = False,
 ) -> None:
@@ -57,96 +45,24 @@ def import_(
     Reads the transcripts of Claude Code and Codex, the exports of ChatGPT, claude.ai, WhatsApp,
     Slack and Telegram, and mail (.eml, .mbox); the content tells which it is. Importing the same
     again changes nothing. Skipped messages are counted by reason. An export is imported
-    as a whole or not at all, one of all spaces space by space, each under its name; conversations a
-    few hundred messages at a time. Only conversations take --origin, --since, --project and --mask.
-    The settings of an export are for a space without entries; another one takes them with
-    --settings.
+    as a whole or not at all, conversations a few hundred messages at a time. The settings of an
+    export are for a space without entries; another one takes them with --settings.
     """
-    from treering.ingest.transcripts.importing import ImportOptions, ensure_conversations, is_export
-
     if not file:
         raise InputError("the name of the file is empty; `.` is the current folder")
-    if file == stdin.STDIN or is_export(Path(file)):
-        refused = {"origin": origin, "since": since, "project": project, "mask": mask}
-        for name, value in refused.items():
-            if value is not None and value is not False:
-                raise InputError(
-                    f"--{name} is for conversations; an export is imported as a whole: leave "
-                    f"--{name} out"
-                )
-        _import_export(run, file, settings=settings, again_forgotten=again_forgotten)
-        return
-    if settings:
-        raise InputError("--settings is for an export; conversations have none")
-    options = ImportOptions.check(origin, since, project, mask is not False)
-    if not run.is_there:
-        ensure_conversations(Path(file), options)  # before a memory is made
+    if file != stdin.STDIN and not files.exists(file):
+        raise InputError(f"there is no file or folder {file}")
+    content = stdin.piped_lines() if file == stdin.STDIN else Path(file)
     with run.memory(create=True) as memory, run.out.progress("importing") as progress:
         receipt = memory.import_(
-            Path(file), again_forgotten=again_forgotten, progress=progress, **asdict(options)
+            content,
+            since=since,
+            mask=not no_mask,
+            settings=settings,
+            again_forgotten=again_forgotten,
+            progress=progress,
         )
     print_receipt(run, receipt)
-
-
-def _import_export(run: Run, name: str, **options: Any) -> None:
-    """Import an export; one of several spaces into the spaces that it names.
-
-    A memory is made only for an export that can be read to its end.
-    """
-    from treering.ingest.intake import check_export
-
-    receipts: list[Receipt] = []
-    with stdin.rereadable(name) as lines:
-        if not run.is_there:
-            for _, part in _parts(run, lines()):
-                check_export(part)
-        for space, part in _parts(run, lines()):
-            chosen = run.in_space(space) if space else run
-            with chosen.memory(create=True) as memory, run.out.progress("importing") as progress:
-                receipts.append(memory.import_(part, progress=progress, **options))
-    if not receipts:
-        raise InputError(_EMPTY_EXPORT)
-    print_receipt(run, Receipt.total(receipts))
-
-
-def _parts(run: Run, lines: Iterable[str]) -> Iterator[tuple[str | None, Iterator[str]]]:
-    """Iterate over the spaces of an export: the name in the header, if it has one, and the lines.
-
-    Each part is to be read before the next one. Raise InputError for a space that the user did not
-    name.
-    """
-    rest = iter(lines)
-    header = next(rest, None)
-    while header is not None:
-        space = _space_in(header)
-        if space and run.named_space not in (None, space):
-            raise InputError(
-                f"the export is of space {space!r}, not {run.named_space!r}: leave --space and "
-                "TREERING_SPACE out, or export one space alone"
-            )
-        following: list[str] = []
-        yield space, _until_next_header(header, rest, following)
-        header = following[0] if following else None
-
-
-def _until_next_header(header: str, rest: Iterator[str], following: list[str]) -> Iterator[str]:
-    """Iterate over the lines of one space; put the header of the next one into ``following``."""
-    yield header
-    for line in rest:
-        # An entry has an id and a text; only headers have a format, in front.
-        if line.startswith('{"format": ') and _space_in(line) is not None:
-            following.append(line)
-            return
-        yield line
-
-
-def _space_in(header: str) -> str | None:
-    try:
-        fields = json.loads(header)
-    except (ValueError, RecursionError):
-        return None  # the import says what is wrong with the line
-    space = fields.get("space") if isinstance(fields, dict) else None
-    return space if isinstance(space, str) else None
 
 
 @command(
@@ -200,24 +116,17 @@ def ingest(
     note_some([f"gone: {name}" for name in report.gone])
 
 
-@command(
-    commands,
-    file="Where to write, or - for standard output.",
-    all_spaces="Write every space of the file, not one.",
-)
+@command(commands, file="Where to write, or - for standard output.")
 def export(
-    run: Run,
-    file: Annotated[str, typer.Argument()] = stdin.STDIN,
-    force: bool = False,
-    all_spaces: bool = False,
+    run: Run, file: Annotated[str, typer.Argument()] = stdin.STDIN, force: bool = False
 ) -> None:
-    """Write the space, or all, as lines of JSON, which `treering import` reads."""
+    """Write the space as lines of JSON, which `treering import` reads."""
     from treering.ingest.exchange import is_entry
 
     damaged: JournalCorrupt | None = None
     count = 0
-    with run.memory(whole=all_spaces) as memory:
-        lines = _all_spaces(run, memory) if all_spaces else memory.export()
+    with run.memory() as memory:
+        lines = memory.export()
         if file == stdin.STDIN:
             run.out.lines(lines)
             return
@@ -232,26 +141,6 @@ def export(
         raise damaged
     done = f"wrote {plural(count, 'entry', 'entries')} to {file}"
     run.out.emit({"file": file, "entries": count}, done)
-
-
-def _all_spaces(run: Run, memory: Memory) -> Iterator[str]:
-    """Iterate over the exports of all spaces. Raise InputError for a memory on a server.
-
-    What is damaged is left out. Raise JournalCorrupt naming it, after all that can be read.
-    """
-    if run.is_served:
-        raise InputError("--all-spaces is the owner's, where the file is; a key opens one space")
-    damaged: list[JournalCorrupt] = []
-    for name in memory.spaces():
-        with run.in_space(name).memory() as space:
-            lines = space.export()
-            yield json.dumps(json.loads(next(lines)) | {"space": name})
-            try:
-                yield from lines
-            except JournalCorrupt as error:
-                damaged.append(error)
-    if damaged:
-        raise JournalCorrupt("\n".join(map(str, damaged)))
 
 
 @contextmanager

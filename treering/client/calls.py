@@ -69,7 +69,7 @@ def post(
 
     def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
         body = body_of(sent)
-        if method == "DELETE" and body:  # which has no body
+        if method == "DELETE" and body:  # which takes no body
             at, body = f"{at}?{urlencode(body)}", {}
         return connection.send(kind, method, at, body or None, once=once)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import logging
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,8 @@ from treering.records import JSON, Kind, Skipped
 from treering.split.stream import read_text
 from treering.text import storable
 from treering.views.code.parse.language import SUFFIXES
+
+log = logging.getLogger("treering")
 
 _UNPARSED = frozenset(
     {".kt", ".lua", ".pl", ".ps1", ".r", ".scala", ".sh", ".sql", ".swift", ".vue", ".zig"}
@@ -53,6 +56,8 @@ _FIELD = re.compile(
 )
 _IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
 _NO_FIELDS: Final[Mapping[str, JSON]] = {}
+_SURROGATE: Final = "\\ud"
+"""How the escape of a surrogate begins, in lower case."""
 _ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
 
 
@@ -266,8 +271,9 @@ def _messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str, Any]] 
     if path.suffix.lower() == ".json":
         messages = _listed_messages(path, envelope)
     else:
-        first = next(_json_lines(path), None)
-        messages = _json_lines(path) if _is_message(first) else None
+        lines = _json_lines(path)
+        first = next(lines, None)
+        messages = chain([first], lines) if _is_message(first) else None
     if messages is None and envelope.kind == "chat":
         raise InputError(
             f"{path} holds no chat: give messages with 'role' and 'content', one a line (.jsonl), "
@@ -282,7 +288,7 @@ def _listed_messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str,
     if path.stat().st_size > _MAX_JSON_BYTES:
         return None
     try:
-        content = json.loads("".join(read_text(path, envelope.encoding)))
+        content = _parse("".join(read_text(path, envelope.encoding)), str(path))
     except TextEncodingError:
         raise
     except (ValueError, RecursionError):
@@ -299,15 +305,33 @@ def _listed_messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str,
 
 def _json_lines(path: AnyFile) -> Iterator[Any]:
     with files.open_file(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                yield json.loads(line)
-            except UnicodeDecodeError as error:
-                raise TextEncodingError(f"{path}: line {number} is not UTF-8: {error}") from error
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{path}: line {number} is not JSON ({error}); mend it") from error
+        yield from parse_lines(stream, str(path))
+
+
+def parse_lines(lines: Iterable[bytes | str], name: str) -> Iterator[Any]:
+    """Parse lines of JSON. Raise InputError and TextEncodingError, which name the line."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        place = f"{name}: line {number}"
+        try:
+            yield _parse(line, place)
+        except UnicodeDecodeError as error:
+            raise TextEncodingError(f"{place} is not UTF-8: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{place} is not JSON ({error}); mend it") from error
+
+
+def _parse(text: bytes | str, place: str) -> Any:
+    """Parse JSON, with U+FFFD for each lone surrogate that it escapes: no text can hold one."""
+    text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+    value = json.loads(text)
+    if _SURROGATE in text.lower():
+        plain = json.dumps(value, ensure_ascii=False)
+        if (clean := storable(plain)) != plain:
+            log.warning("%s: lone surrogates were replaced by U+FFFD", place)
+            return json.loads(clean)
+    return value
 
 
 def _is_message(value: object) -> bool:

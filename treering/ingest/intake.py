@@ -429,14 +429,6 @@ def _checking(lists: Iterable[list[Item]], check: Check) -> Iterator[list[Item]]
         check()
 
 
-def check_export(lines: Iterable[str]) -> None:
-    """Read an export to its end and store nothing. Raises InputError as ``restore`` would."""
-    stream = iter(lines)
-    _header(stream)
-    for _ in exchange.read_entries(stream):
-        pass
-
-
 def _header(stream: Iterator[str]) -> exchange.ExportHeader:
     """The header of an export, with settings that a space can have. Raises InputError."""
     header = exchange.read_header(stream)

@@ -191,7 +191,7 @@ def _candidates(text: str) -> Iterator[Secret]:
 def _parts_with_digits(text: str) -> Iterator[tuple[int, int]]:
     """The parts of a text that long words with a digit are in, with the text around them.
 
-    Most text has none, and to look for each name everywhere takes four times as long.
+    Most text lacks them, and to look for each name everywhere takes four times as long.
     """
     begin = end = 0
     for word in _LONG_WORD.finditer(text):

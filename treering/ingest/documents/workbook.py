@@ -36,7 +36,7 @@ def sheets(content: bytes, limits: Limits) -> Iterator[DocumentPart | DocumentGa
         place = _NOT_IN_PLACES.sub(" ", name)
         try:
             sheet = workbook.get_sheet_by_name(name)
-        except python_calamine.CalamineError:  # a sheet that is a chart has no cells
+        except python_calamine.CalamineError:  # a sheet that is a chart lacks cells
             continue
         rows = ((number, list(map(_text, row))) for number, row in enumerate(sheet.iter_rows(), 1))
         for piece in table.pieces(rows):

@@ -22,8 +22,6 @@ READERS = {
 }
 """Classes of the formats by name, in the order of recognition."""
 
-ORIGINS = tuple(READERS)
-
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
@@ -61,7 +59,7 @@ class TranscriptFormat(Protocol):
 
     @property
     def name(self) -> str:
-        """What ``--origin`` calls it."""
+        """The name of the format."""
         ...
 
     def recognises(self, path: TranscriptPath, head: str) -> bool:

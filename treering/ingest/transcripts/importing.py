@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -24,7 +24,7 @@ from treering.ingest import exchange
 from treering.ingest.secrets import Cleaner
 from treering.ingest.transcripts.archive import TranscriptPath, open_archive
 from treering.ingest.transcripts.contract import (
-    ORIGINS,
+    READERS,
     Omission,
     TranscriptFormat,
     TranscriptItem,
@@ -32,9 +32,7 @@ from treering.ingest.transcripts.contract import (
 )
 from treering.ingest.transcripts.json_files import lines_from
 from treering.ingest.transcripts.registry import (
-    format_named,
     format_of,
-    formats,
     head_of,
     line_format_of,
 )
@@ -51,7 +49,7 @@ BATCH = 500
 """Messages taken in at a time: an interrupted import continues from there."""
 
 ID_BYTES = 12  # of a hash: 2^48 messages until two share an id by chance
-TakeIn = Callable[[Iterable[str]], Receipt]
+TakeIn = Callable[..., Receipt]
 """Takes in the lines of an export: ``Memory.import_``."""
 
 
@@ -59,44 +57,14 @@ TakeIn = Callable[[Iterable[str]], Receipt]
 class ImportOptions:
     """Which messages of a transcript are wanted."""
 
-    origin: str | None = None
     since: datetime | None = None
-    project: Path | None = None
     mask: bool = True
-
-    @classmethod
-    def check(
-        cls,
-        origin: str | None = None,
-        since: object = None,
-        project: str | Path | None = None,
-        mask: bool = True,
-    ) -> ImportOptions:
-        """Checked options. Raises InputError, UnknownName."""
-        if origin is not None:
-            format_named(origin)
-        return cls(
-            origin,
-            None if since is None else parse_time(since, "since"),
-            None if project is None else Path(project).absolute(),
-            mask,
-        )
 
     def refuses(self, message: TranscriptMessage) -> str | None:
         """The reason to omit a message, if any."""
         if self.since is not None and message.at is not None and _aware(message.at) < self.since:
             return f"messages from before {self.since:%Y-%m-%d %H:%M}"
-        if self.project is not None and not _inside(message.project, self.project):
-            return f"messages of other projects than {self.project}"
         return None
-
-
-def refuse_options(origin: str | None, since: object, project: object) -> None:
-    """Raises InputError for options that only transcripts have, and no export."""
-    if origin is not None or since is not None or project is not None:
-        raise InputError(
-            "origin, since and project are for conversations; an export is taken in as a whole"
-        )
 
 
 @dataclass(slots=True)
@@ -132,53 +100,49 @@ class TranscriptLines:
         return self.cleaner.clean(text) if self.options.mask else text
 
 
-def import_path(
-    path: Path, take_in: TakeIn, options: ImportOptions, progress: Progress | None = None
+def import_content(
+    content: Path | Iterable[str],
+    take_in: TakeIn,
+    since: object = None,
+    mask: bool = True,
+    progress: Progress | None = None,
 ) -> Receipt:
-    """Take in all transcripts at a path: a file, a folder of them, or a ``.zip`` of either.
+    """Take in the lines of an export, or what is at a path: an export or conversations.
 
-    Raises InputError for a path that holds none, and whatever ``take_in`` raises; messages taken
+    Raises InputError for a path that holds neither, and whatever ``take_in`` raises; messages taken
     in before that stay.
     """
-    if not path.exists():
-        raise InputError(f"there is no file or folder {path}")
-    files.refuse_memory(path)
-    _refuse_closed_memory(path)
-    if is_export(path):
-        refuse_options(options.origin, options.since, options.project)
-        return take_in(_export_lines(path))
+    options = ImportOptions(None if since is None else parse_time(since, "since"), mask)
+    if isinstance(content, Path):
+        if not content.exists():
+            raise InputError(f"there is no file or folder {content}")
+        files.refuse_memory(content)
+        _refuse_closed_memory(content)
+        if not is_export(content):
+            return _import_conversations(content, take_in, options, progress)
+        content = _export_lines(content)
+    if since is not None:
+        raise InputError("since is for conversations; an export is imported as a whole")
+    return take_in(content, progress=progress)
+
+
+def _import_conversations(
+    path: Path, take_in: TakeIn, options: ImportOptions, progress: Progress | None
+) -> Receipt:
+    """Take in a file of conversations, a folder of them, or a ``.zip`` of either."""
     with open_archive(path) if path.suffix == ".zip" else nullcontext(path) as place:
         receipts = []
-        units = list(_units(place, options))
+        units = list(_units(place))
         for number, unit in enumerate(units, start=1):
             receipts.append(_unit(unit, take_in, options, path))
             if progress is not None:
                 progress(number, len(units))
     if not any(isinstance(unit, Transcript) for unit in units):
-        if options.origin is not None:
-            raise InputError(
-                f"{path} holds no conversation of the format {options.origin}; leave the origin "
-                f"out to recognise the format, or give one of {', '.join(ORIGINS)}"
-            )
         raise InputError(
             f"{path} holds no conversation that treering can read; it knows the formats "
-            f"{', '.join(ORIGINS)}, and `treering add` takes any text"
+            f"{', '.join(READERS)}, and `treering add` takes any text"
         )
     return Receipt.total(receipts)
-
-
-class _HasMessages(Exception):
-    """Ends the reading of a path once there is something to take in."""
-
-
-def ensure_conversations(path: Path, options: ImportOptions) -> None:
-    """Read a path as far as its first messages. Raises what ``import_path`` raises before them."""
-
-    def take_in(_: Iterable[str]) -> Receipt:
-        raise _HasMessages
-
-    with suppress(_HasMessages):
-        import_path(path, take_in, options)
 
 
 def is_export(path: Path) -> bool:
@@ -221,9 +185,7 @@ class Transcript:
     format: TranscriptFormat
 
 
-def _units(top: TranscriptPath, options: ImportOptions) -> Iterator[Transcript | Skipped]:
-    named = format_named(options.origin) if options.origin else None
-    wanted = [named] if named else formats()
+def _units(top: TranscriptPath) -> Iterator[Transcript | Skipped]:
     ahead = [top]
     while ahead:
         path = ahead.pop()
@@ -231,14 +193,13 @@ def _units(top: TranscriptPath, options: ImportOptions) -> Iterator[Transcript |
             reason = files.REASON if files.is_memory(path) else "a symbolic link"
             yield Skipped(str(path), reason)
             continue
-        recognised = format_of(path, wanted)
+        recognised = format_of(path)
         if recognised is not None:
             yield Transcript(path, recognised)
         elif path.is_dir():
             ahead += sorted(path.iterdir(), reverse=True)
         else:
-            kind = f"not of the format {named.name}" if named else UNKNOWN
-            yield Skipped(str(path), kind)
+            yield Skipped(str(path), UNKNOWN)
 
 
 def _unit(
@@ -340,7 +301,3 @@ def _name(value: str | None) -> str | None:
 
 def _aware(at: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def _inside(folder: str | None, project: Path) -> bool:
-    return folder is not None and Path(folder).is_relative_to(project)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from treering import files
-from treering.errors import UnknownName
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import READERS, TranscriptFormat
 from treering.ingest.transcripts.json_files import LineFormat
@@ -39,14 +38,6 @@ def formats() -> tuple[TranscriptFormat, ...]:
 @lru_cache(maxsize=2)
 def _load(points: tuple[EntryPoint, ...]) -> tuple[TranscriptFormat, ...]:
     return tuple(point.load()() for point in points)
-
-
-def format_named(name: str) -> TranscriptFormat:
-    """A format by its name. Raises UnknownName."""
-    known = {entry.name: entry for entry in formats()}
-    if name not in known:
-        raise UnknownName(f"no format {name!r}; there are {', '.join(known)}", param="origin")
-    return known[name]
 
 
 def format_of(
