@@ -272,7 +272,7 @@ def _messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str, Any]] 
         messages = _listed_messages(path, envelope)
     else:
         lines = _json_lines(path)
-        first = next(lines, None)
+        first: Any = next(lines, None)
         messages = chain([first], lines) if _is_message(first) else None
     if messages is None and envelope.kind == "chat":
         raise InputError(
