@@ -302,7 +302,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         CodeMemory.about,
         "POST /code/about",
-        "Conversations and rounds of work about a question, and the code that it names.",
+        "Conversations, rounds of work and fragments of code about a question.",
         "write",
         needs="read",
     ),

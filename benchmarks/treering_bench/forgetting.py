@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from treering.errors import InputError
-from treering.views.code.guard.printed import conflicts
 from treering.views.code.guard.report import mostly_lost
 from treering.views.code.parse.parts import read_definition
 from treering.views.code.rounds.history import changes_of, piece_of
-from treering.views.code.rounds.session import SessionBlock, with_changes
+from treering.views.code.rounds.session import SessionBlock, conflicts, with_changes
 from treering_bench.read import json_lines
 
 FIELDS = ("model", "task_id", "rounds")

@@ -268,10 +268,13 @@ def test_a_question_is_answered_and_rounds_forgotten_at_a_terminal(root: Path) -
     run(root, "record", "Refuse negative numbers")
     CliRunner().invoke(app, ["add", "half() breaks below zero", *where])
     CliRunner().invoke(app, ["code", "index", str(root), *where])
-    told = CliRunner().invoke(app, ["code", "about", "why does half() raise?", *where]).stdout
-    assert all(one in told for one in ("breaks below zero", "Refuse negative", "m.py:1 half"))
-    found = CliRunner().invoke(app, ["code", "about", "half()", "--json", *where]).stdout
-    assert json.loads(found)["definitions"] == ["m.py::half"]
+    asked = ["code", "search", "--talk", "why does half() raise?", *where]
+    told = CliRunner().invoke(app, asked).stdout
+    assert all(one in told for one in ("breaks below zero", "Refuse negative", "m.py:1-5 half"))
+    talk, round_, code = map(
+        json.loads, CliRunner().invoke(app, [*asked, "--json"]).stdout.split("\n")[:3]
+    )
+    assert (talk["source"], round_["definition"], code["path"]) == ("notes", "half", "m.py")
     unasked = CliRunner().invoke(app, ["code", "forget", "half", *where])
     assert unasked.exit_code == 2
     assert "1 round will be erased for good:\n  half: Refuse negative" in unasked.stderr

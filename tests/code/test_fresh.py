@@ -53,7 +53,7 @@ def test_a_folder_that_git_does_not_know_is_read_again(memory: Memory, tmp_path:
     memory.code.index(root)
     write(root, m=OTHER)
     assert found(memory, "stone") == {"measure"}
-    assert {block.qualified for block in memory.code.about("measure").code} == {"measure"}
+    assert {hit.definition for hit in memory.code.about("measure").code} == {"measure"}
 
 
 def test_a_folder_that_became_a_link_is_searched_by_its_first_path(

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
-import numpy as np
 import pytest
 
 from tests.code.working import commit, repository, write
 from treering import Memory
-from treering.journal.open import open_database
-from treering.journal.space import Space, SpaceReader
-from treering.search.relations.contract import MISSING, Items
-from treering.views.code.index.names import CodeNames, FragmentNames
-from treering.views.code.rounds.mentions import names_in
-from treering.views.code.rounds.rounds import Rounds
-from treering.views.erase import Eraser
+from treering.views.code.rounds.mentions import definitions_in, names_in
 
 pytestmark = pytest.mark.usefixtures("bundled_model")
 
@@ -65,6 +56,12 @@ def test_a_name_of_code_is_told_from_a_word() -> None:
         assert names_in(text) == names
 
 
+def test_a_name_that_can_mean_too_many_definitions_means_none() -> None:
+    keys = [f"{n}.py::C{n}.get" for n in range(6)] + ["a.py::parse"]
+    assert definitions_in("Does C3.get() parse?", keys) == ["3.py::C3.get", "a.py::parse"]
+    assert definitions_in("why does get() fail?", keys) == []
+
+
 def test_a_question_finds_what_was_said_done_and_what_stands_there(
     memory: Memory, root: Path
 ) -> None:
@@ -77,7 +74,7 @@ def test_a_question_finds_what_was_said_done_and_what_stands_there(
     assert found.definitions == ("parser.py::parse",)
     assert "Friday" in found.talk[0].text
     assert found.rounds[0].instruction == ASKED
-    assert found.code[0].qualified == "parse"
+    assert found.code[0].definition == "parse"
     assert memory.code.about("who calls decode?").definitions == ("parser.py::decode",)
 
 
@@ -86,37 +83,6 @@ def test_without_any_code_there_is_still_the_talk(memory: Memory) -> None:
     found = memory.code.about("why did parse() die?")
     assert (found.definitions, found.rounds, found.code) == ((), (), ())
     assert len(found.talk) == 1
-
-
-def test_the_code_relation_lifts_talk_about_the_same_definitions(
-    memory: Memory, root: Path
-) -> None:
-    memory.code.index(root)
-    memory.add("parse() is called by the crawler.", source="a")
-    memory.add("decode() mangles umlauts on old pages.", source="b")
-    memory.add("Umlauts are letters with two dots above.", source="c")
-    hits = memory.search("umlauts", k=3, relations=["code"])
-    why = {hit.source: hit.why.terms for hit in hits}
-    assert why["c"]["code"] == 0
-    alone = (why["a"]["lexical"] + why["a"]["dense"]) / 2
-    assert why["a"]["code"] > alone  # it hears of decode, which parse calls
-
-
-def test_the_relation_is_the_naive_product() -> None:
-    keys = ("a.py::f", "a.py::g", "b.py::g")
-    names = [["f"], ["g"], ["h"], ["f", "g"]]
-    none = np.full(4, MISSING, dtype=np.int64)
-    items = Items(none, none, none, none, np.zeros(4), np.zeros((4, 1), dtype=np.float32),
-                  np.arange(4))  # fmt: skip
-    operator = CodeNames(lambda _: names, keys, {(0, 1)}).bind(items)
-    said = np.array([[1, 0, 0], [0, 0.5, 0.5], [0, 0, 0], [1, 0.5, 0.5]])
-    related = np.array([[1, 0.8, 0], [0.8, 1, 0], [0, 0, 1]])
-    naive = said @ related @ said.T
-    scores = np.array([1, -2, 3, 0.5], dtype=np.float32)
-    np.testing.assert_allclose(operator.propagate(scores), naive @ scores, rtol=1e-6)
-    np.testing.assert_allclose(operator.mass(), naive.sum(axis=1), rtol=1e-6)
-    both = np.stack([scores, 2 * scores], axis=1)
-    np.testing.assert_allclose(operator.propagate(both), naive @ both, rtol=1e-6)
 
 
 def test_what_speaks_of_code_is_marked_once_a_round_changes_it(memory: Memory, root: Path) -> None:
@@ -174,36 +140,3 @@ def test_imported_rounds_mark_as_recorded_ones_do(
 @pytest.mark.parametrize("text", ["a" * 32_000, "a.b" * 10_000, "`a(" * 10_000, "::a" * 10_000])
 def test_a_long_text_without_words_is_read_in_no_time(text: str) -> None:
     assert len(names_in(text)) <= 1
-
-
-class Interrupted:
-    """A space in whose next reading another thread's work happens to come between."""
-
-    def __init__(self, space: Space) -> None:
-        self._space = space
-        self.between: Callable[[], object] = int
-
-    @contextmanager
-    def read(self) -> Iterator[SpaceReader]:
-        between, self.between = self.between, int
-        between()
-        with self._space.read() as reader:
-            yield reader
-
-
-def test_a_search_is_told_its_own_names_while_another_one_asks_for_fewer(
-    memory: Memory, tmp_path: Path
-) -> None:
-    memory.add("parse() never retries.", source="one")
-    memory.add("decode() is slow.", source="two")
-    with closing(open_database(tmp_path / "memory.db")) as database:
-        space = Space(database, "default")
-        interrupted = Interrupted(space)
-        rounds = Rounds(space, lambda: None, Eraser(space, ()))
-        names = FragmentNames(cast(Space, interrupted), rounds, lambda: ())
-        names_of = names.relation(0).names_of
-        first, second, both = np.array([1]), np.array([2]), np.array([1, 2])
-        assert names_of(first) == [{"parse"}]
-
-        interrupted.between = lambda: names_of(second)
-        assert names_of(both) == [{"parse"}, {"decode"}]

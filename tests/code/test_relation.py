@@ -12,15 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.code.repositories import SHOP, made_up
-from treering.errors import InputError
 from treering.views.choices import EdgeWeights, Unit, parse_edges
-from treering.views.code.graph.code_graph import (
-    EDGES,
-    HUB_CALLS,
-    trunk,
-)
+from treering.views.code.graph.code_graph import EDGES, HUB_CALLS, trunk
 from treering.views.code.graph.operator import CUTOFF, CodeRelation
-from treering.views.code.graph.paths import LEAST_CUTOFF, TooManyPaths
+from treering.views.code.graph.paths import LEAST_CUTOFF
 from treering.views.code.graph.resolve import Resolver
 from treering.views.code.parse.cuts import Lines, cut
 from treering.views.code.parse.language import language_of
@@ -37,16 +32,14 @@ def parsed(texts: Texts) -> dict[str, ParsedFile]:
 def relation(
     texts: Texts, unit: Unit, cutoff: float = CUTOFF, edges: EdgeWeights = EDGES
 ) -> CodeRelation:
-    made = CodeRelation(cutoff, edges)
-    update(made, {}, texts, unit)
-    return made
+    return updated(CodeRelation.build({}, {}, edges, cutoff=cutoff), {}, texts, unit)
 
 
-def update(made: CodeRelation, old: Texts, new: Texts, unit: Unit) -> None:
+def updated(made: CodeRelation, old: Texts, new: Texts, unit: Unit) -> CodeRelation:
     files = parsed(new)
     resolver = Resolver(files)
     changed = {path for path, text in new.items() if old.get(path) != text}
-    made.update(
+    return made.updated(
         [path for path in old if path not in new or path in changed],
         {path: trunk(files[path], cut(files[path], unit)) for path in new if path in changed},
         {path: resolver.resolve(path) for path in files},
@@ -54,8 +47,8 @@ def update(made: CodeRelation, old: Texts, new: Texts, unit: Unit) -> None:
 
 
 def matrix(made: CodeRelation) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    operator = made.operator()
-    return operator.propagate(np.eye(len(operator.mass()), dtype=np.float32))
+    operator = made.operator
+    return operator.propagate(np.eye(len(operator.mass), dtype=np.float32))
 
 
 class Naive:
@@ -189,40 +182,13 @@ def test_the_operator_is_eq_8_on_functions_that_windows_cut(called: list[int], b
     np.testing.assert_allclose(matrix(relation(texts, "windows")), expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("line", "paths"),
-    [
-        ("def f{n}(): f{last}()\n", 3),
-        ("def f{n}(): f{other}()\n", 3),
-        ("def f{n}(): f0()\n", 0),
-        ("class C{n}:\n  def m(self): return C{other}().m()\n", 2),
-    ],
-)
-@pytest.mark.parametrize("count", [50, 500])
-def test_the_search_follows_a_few_paths_for_each_call_of_a_large_module(
-    line: str, paths: int, count: int
-) -> None:
-    text = "".join(
-        line.format(n=n, last=(n - 1) % count, other=(7 * n + 3) % count) for n in range(count)
-    )
-    files = parsed({"m.py": text})
-    calls = {"m.py": Resolver(files).resolve("m.py")}
-    trunks = {"m.py": trunk(files["m.py"], cut(files["m.py"], "blocks"))}
-    CodeRelation().update([], trunks, calls, most=paths * count)
-    if paths:
-        with pytest.raises(TooManyPaths) as caught:
-            CodeRelation().update([], trunks, calls, most=paths * count - 1)
-        assert caught.value.files == {"m.py"}
-
-
 @settings(max_examples=30, deadline=None)
 @given(made_up, made_up, st.sampled_from(["windows", "blocks"]))
 def test_an_update_leaves_what_a_rebuild_makes(old: Texts, new: Texts, unit: Unit) -> None:
-    updated = relation(old, unit)
-    update(updated, old, new, unit)
-    rebuilt = relation({path: new[path] for path in updated.paths}, unit)
-    assert set(updated.paths) == set(new)
-    np.testing.assert_allclose(matrix(updated), matrix(rebuilt), rtol=1e-4, atol=1e-6)
+    later = updated(relation(old, unit), old, new, unit)
+    rebuilt = relation({path: new[path] for path in later.trunks}, unit)
+    assert set(later.trunks) == set(new)
+    np.testing.assert_allclose(matrix(later), matrix(rebuilt), rtol=1e-4, atol=1e-6)
 
 
 def test_a_call_relates_a_function_to_the_one_it_calls_in_another_file() -> None:
@@ -255,16 +221,11 @@ def test_callers_of_a_definition_that_everything_calls_are_not_related_through_i
 
 
 def test_mass_is_what_a_constant_score_propagates_to() -> None:
-    operator = relation(SHOP, "windows").operator()
-    ones = np.ones((len(operator.mass()), 2), dtype=np.float32)
-    np.testing.assert_allclose(operator.propagate(ones)[:, 1], operator.mass(), rtol=1e-6)
+    operator = relation(SHOP, "windows").operator
+    ones = np.ones((len(operator.mass), 2), dtype=np.float32)
+    np.testing.assert_allclose(operator.propagate(ones)[:, 1], operator.mass, rtol=1e-6)
 
 
 def test_a_relation_of_nothing_is_empty() -> None:
-    assert len(CodeRelation().operator().mass()) == 0
-    assert len(relation({"empty.py": ""}, "blocks").operator().mass()) == 0
-
-
-def test_a_cutoff_that_folders_could_reach_is_refused() -> None:
-    with pytest.raises(InputError, match="cut-off"):
-        relation(SHOP, "blocks", 0.01)
+    assert len(relation({}, "blocks").operator.mass) == 0
+    assert len(relation({"empty.py": ""}, "blocks").operator.mass) == 0

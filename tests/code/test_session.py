@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.views.code.guard.printed import conflicts
 from treering.views.code.rounds.session import (
     CodeDelta,
     SessionBlock,
     change,
+    conflicts,
     statements,
     with_changes,
     working_memory,

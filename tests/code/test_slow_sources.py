@@ -12,9 +12,8 @@ import pytest
 from tests.code.working import commit, repository
 from tests.conftest import Open
 from treering import Memory
-from treering.records import Skipped
 from treering.views.code.index.code_index import CodeIndex, code_terms, index_file
-from treering.views.code.index.repositories import TOO_DEEP, TOO_WIDE
+from treering.views.code.parse.parser import MAX_NESTING
 from treering.views.code.parse.pieces import pieces
 from treering.views.code.parse.source_files import MAX_BYTES
 
@@ -139,37 +138,13 @@ def short(count: int, name: str, callee: str) -> str:
     )
 
 
-def test_a_file_with_too_many_paths_is_left_out_and_the_others_are_not(
-    memory: Memory, tmp_path: Path
-) -> None:
-    root = tmp_path / "project"
-    root.mkdir()
-    (root / "wide.py").write_text(short(4_000, "f", "f"))
-    (root / "m.py").write_text("def f():\n    return 1\n")
-    receipt = memory.code.index(root, unit="windows")
-    assert receipt.skipped == (Skipped("wide.py", TOO_WIDE),)
-    assert (receipt.added, receipt.unchanged) == (("m.py",), 0)
-    assert {hit.path for hit in memory.code.search("f")} == {"m.py"}
-    again = memory.code.index(root)
-    assert (again.skipped, again.added, again.unchanged) == (receipt.skipped, (), 1)
-
-
-def test_a_file_that_gets_too_many_paths_when_another_one_changes_is_left_out(
-    memory: Memory, tmp_path: Path
-) -> None:
-    root = tmp_path / "project"
-    root.mkdir()
-    (root / "calls.py").write_text("from called import *\n" + short(3_000, "f", "g"))
-    (root / "called.py").write_text("")
-    (root / "m.py").write_text("def f():\n    return 1\n")
-    assert memory.code.index(root, unit="windows").skipped == ()
-    (root / "called.py").write_text("".join(f"def g{n}(): pass\n" for n in range(3_000)))
-    receipt = memory.code.index(root)
-    # paths lead from either file to the other, so both have too many
-    assert receipt.skipped == (Skipped("called.py", TOO_WIDE), Skipped("calls.py", TOO_WIDE))
-    assert (receipt.changed, receipt.unchanged) == ((), 1)
-    assert set(receipt.removed) == {"called.py", "calls.py"}
-    assert {hit.path for hit in memory.code.search("f")} == {"m.py"}
+def test_a_file_with_too_many_paths_is_found_without_them(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "wide.py").write_text(short(4_000, "f", "f"))
+    (tmp_path / "m.py").write_text("def f():\n    return 1\n")
+    assert len(memory.code.index(tmp_path, unit="windows").added) == 2
+    [index] = memory.code._repositories.indexes()
+    assert len(index.gain.row) == 0
+    assert memory.code.search("f3999")[0].path == "wide.py"
 
 
 @pytest.mark.parametrize("name", ["a chain of members", "calls in calls"])
@@ -190,21 +165,10 @@ def test_a_source_that_repeats_itself_is_checked_in_a_time_like_its_length(
     assert is_like_its_length(checked, count // 16)
 
 
-def test_a_file_whose_definitions_nest_too_deeply_is_left_out_and_the_others_are_not(
-    memory: Memory, tmp_path: Path
-) -> None:
-    root = tmp_path / "project"
-    root.mkdir()
-    deep = root / "deep.js"
-    deep.write_text("function f() {\n}\n")
-    (root / "m.py").write_text("def f():\n    return 1\n")
-    memory.code.index(root)
-    deep.write_text("function f() {\n" * 3_000 + "}\n" * 3_000)
-    receipt = memory.code.index(root)
-    assert receipt.skipped == (Skipped("deep.js", TOO_DEEP),)
-    assert (receipt.changed, receipt.removed, receipt.unchanged) == ((), ("deep.js",), 1)
-    assert {hit.path for hit in memory.code.search("f")} == {"m.py"}
-    assert memory.code.index(root).skipped == receipt.skipped
+def test_definitions_that_nest_too_deeply_are_part_of_one_that_does_not() -> None:
+    file = index_file("function f() {\n" * 3_000 + "}\n" * 3_000, "m.js", "javascript", "blocks")
+    assert len(file.parsed.definitions) == MAX_NESTING
+    assert file.fragments[-1].last == 6_000
 
 
 def test_what_nobody_wrote_is_no_part_of_a_change_that_is_checked() -> None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 _WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
 
 
-def git(root: Path, *arguments: str) -> str:
+def git(root: Path, *arguments: str, env: dict[str, str] | None = None) -> str:
     done = subprocess.run(
-        ["git", *_WHO, *arguments], cwd=root, check=True, capture_output=True, text=True
+        ["git", *_WHO, *arguments], cwd=root, check=True, capture_output=True, text=True, env=env
     )
     return done.stdout
 
 
 def repository(root: Path, **files: str) -> Path:
-    """A repository with one commit of ``files``, Python modules by name."""
+    """A repository with one commit of ``files``, Python modules by name; it is some years old."""
     root.mkdir()
     git(root, "init", "--quiet")
-    commit(root, "Begin", **files)
+    write(root, **files)
+    git(root, "add", "--all")
+    dated = {"GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z", **os.environ}
+    git(root, "commit", "--quiet", "--allow-empty", "--message", "Begin", env=dated)
     return root
 
 

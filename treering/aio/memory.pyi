@@ -40,9 +40,8 @@ from treering.views.code.guard.check import CheckReport
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.index.map import Neighbourhood
-from treering.views.code.index.names import About
 from treering.views.code.index.repositories import CodeReceipt
-from treering.views.code.memory import CodeMemory
+from treering.views.code.memory import About, CodeMemory
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.recorded import RecordedBlock
 from treering.views.code.rounds.rounds import Files

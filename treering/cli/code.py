@@ -84,6 +84,7 @@ def index(
         metavar="PATTERN",
     ),
     root=_ROOT,
+    talk="First the conversations and recorded rounds about it.",
 )
 def search(
     run: Run,
@@ -94,14 +95,22 @@ def search(
     alpha: float = ALPHA,
     path: list[str] | None = None,
     root: Path | None = None,
+    talk: bool = False,
     explain: bool = False,
 ) -> None:
     """Find the code that matters to an instruction, best first."""
     with run.memory() as memory:
+        background = memory.code.about(query, k=k) if talk else None
         root = _root(memory, root)
         hits = memory.code.search(
             query, k=k, near=near, mode=mode, alpha=alpha, paths=path or None, root=root
         )
+    if background is not None:
+        for said in background.talk:
+            stale = f" (possibly out of date: {said.stale.text})" if said.stale else ""
+            run.out.emit(said, (f"{said.source}\n", "bold"), f"{said.text}{stale}\n")
+        for block in background.rounds:
+            run.out.emit(_plain(block), *_story(block))
     run.out.emit_all(hits, lambda hit: _hit(hit, explain))
 
 
@@ -274,39 +283,6 @@ def generate(
         note("the first draft undid an earlier round and was written again")
     for finding in result.undone:
         note(f"likely undone still: {finding}")
-
-
-@command(
-    app,
-    question="Such as: why does parse() retry twice?",
-    k=opt("How many of each.", "--k", "-k", min=1),
-)
-def about(run: Run, question: Text, k: int = 3) -> None:
-    """Answer a question about code with conversations, recorded rounds, and the code itself."""
-    with run.memory() as memory:
-        answer = memory.code.about(question, k=k)
-    if run.out.as_json:
-        code = [
-            {"path": definition.path, "definition": definition.qualified, "text": definition.value}
-            for definition in answer.code
-        ]
-        run.out.emit(
-            {
-                "definitions": answer.definitions,
-                "talk": [asdict(hit) for hit in answer.talk],
-                "rounds": [_plain(block) for block in answer.rounds],
-                "code": code,
-            }
-        )
-        return
-    for hit in answer.talk:
-        stale = f" (possibly out of date: {hit.stale.text})" if hit.stale else ""
-        run.out.emit(hit, (f"{hit.source}\n", "bold"), f"{hit.text}{stale}\n")
-    for block in answer.rounds:
-        run.out.emit(block, *_story(block))
-    for definition in answer.code:
-        head = f"{definition.path}:{definition.first_line} {definition.qualified}\n"
-        run.out.emit(definition, (head, "bold"), definition.value)
 
 
 @command(

@@ -20,7 +20,7 @@ from treering.records import Forgotten, Newer, Skipped, Spent
 from treering.serve import problems
 from treering.views.code.guard.report import Reversal, SourceLine
 from treering.views.code.index.map import Neighbour, Neighbourhood
-from treering.views.code.index.names import About
+from treering.views.code.memory import About
 from treering.views.code.rounds.session import CodeDelta
 from treering.views.code.write.context_memory import Judgement
 from treering.views.facts.view import Change as FactChange

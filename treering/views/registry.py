@@ -130,7 +130,7 @@ class Views:
             summaries,
             MemoRows(self.memos, resources.has_llm),
             Facts(FactExtractor(space, account.llm), resources.has_llm),
-            CodeChanges(lambda: self.code._relation()),
+            CodeChanges(),
             *views_of_other_packages(resources),
         ]
         check_names(self._views)
@@ -445,7 +445,7 @@ class Views:
 
     def _beside_code(self, question: str, k: int) -> list[Hit]:
         """Hits in conversations and recorded rounds for a question about code."""
-        chosen, _ = self.catch_up_and_plan(("context", "code"), None)
+        chosen, _ = self.catch_up_and_plan(("context",), None)
         return self.searcher.search([question], k, Filter(), "hybrid", chosen)[0]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treering.embed.checked import checked
@@ -15,17 +15,16 @@ from treering.llm.tokens import estimate_tokens
 from treering.records import Forgotten, Hit, Mode, Progress
 from treering.views.choices import ContextName, DetectorName, JudgeName, Unit
 from treering.views.code.guard.check import CheckReport, check
-from treering.views.code.index import store
-from treering.views.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
+from treering.views.code.index.blocks import CodeBlock, best_blocks
 from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.index.map import Neighbourhood, neighbourhood, repository_map
-from treering.views.code.index.names import About, CodeNames, FragmentNames
 from treering.views.code.index.repositories import CodeReceipt, Repositories
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import Git
 from treering.views.code.rounds.history import DEPTH, Checkout
+from treering.views.code.rounds.mentions import definitions_in
 from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
-from treering.views.code.rounds.rounds import Build, Files, Rounds, story_of
+from treering.views.code.rounds.rounds import Build, Files, Rounds, rounds_of, story_of
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.code.write.generate import CONTEXT_BUDGET, Coder, GeneratedCode
 from treering.views.erase import Eraser
@@ -37,6 +36,21 @@ Recall = Callable[[str, int], Sequence[Hit]]
 _TALK_LOOKED_AT = 3
 """Hits looked at for each piece of talk wanted: some are recorded rounds, which are listed
 separately."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The answer to a question about code: talk, rounds of work, and fragments of code.
+
+    ``definitions`` are those that the question names, as ``PATH::NAME``. Their code comes first in
+    ``code``; ``rounds`` are newest first, ``talk`` best first.
+    """
+
+    question: str
+    definitions: tuple[str, ...]
+    talk: tuple[Hit, ...]
+    rounds: tuple[SessionBlock, ...]
+    code: tuple[CodeHit, ...]
 
 
 class CodeMemory:
@@ -56,7 +70,6 @@ class CodeMemory:
         self._repositories = Repositories(space, embedder, code_roots)
         self._eraser = eraser
         self._rounds = Rounds(space, build, eraser)
-        self._names = FragmentNames(space, self._rounds, self._repositories.indexes)
         self._recall = recall
         self._coder = Coder(self._rounds, account, self._similarity)
 
@@ -277,13 +290,6 @@ class CodeMemory:
             depth=depth,
         )
 
-    def _relation(self) -> CodeNames:
-        """Speaking of the same code as a relation between fragments, for ``memory.search``."""
-        with self._space.read() as reader:
-            indexed = store.repositories(reader, reader.id)
-        revisions = tuple((repository.id, repository.revision) for repository in indexed)
-        return self._names.relation((revisions, self._rounds.state()))
-
     def about(self, question: str, *, k: int = 5) -> About:
         """Find talk, rounds and code for a question such as "why does parse()
         retry twice?": up to ``k`` of each.
@@ -292,15 +298,21 @@ class CodeMemory:
         """
         for root in self.repositories():
             self._repositories.refresh(root)
-        named = self._relation().meant(question)
+        indexes, sequences = self._repositories.indexes(), self.rounds().values()
+        indexed = {f"{path}::{defined.qualified}" for index in indexes
+                   for path, defined in index.definitions()}  # fmt: skip
+        keys = indexed | {sequence[-1].block.key for sequence in sequences}
+        named = definitions_in(question, keys)
         hits = self._recall(question, _TALK_LOOKED_AT * k)
         talk = [hit for hit in hits if not hit.source.startswith(SOURCE)]
+        code = [hit for index in indexes for hit in index.search(question, k=k)]
+        code.sort(key=lambda hit: (f"{hit.path}::{hit.definition}" not in named, -hit.score))
         return About(
             question=question,
             definitions=tuple(named),
             talk=tuple(talk[:k]),
-            rounds=tuple(self._rounds.on_definitions(named)[:k]),
-            code=tuple(self._definitions(named, question, k)[:k]),
+            rounds=tuple(rounds_of(sequences, named)[:k]),
+            code=tuple(code[:k]),
         )
 
     def _similarity(self, first: str, other: str) -> float:
@@ -309,18 +321,6 @@ class CodeMemory:
             return 1.0
         vectors = checked(self._repositories.embedder, [first, other])
         return float(vectors[0] @ vectors[1])
-
-    def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
-        """The definitions called for by name, then those that the question finds."""
-        blocks: dict[str, CodeBlock] = {}
-        for index in self._repositories.indexes():
-            for key in keys:
-                for block in blocks_named(index, key):
-                    blocks.setdefault(key, block)
-            for hit in index.search(question, k=k):
-                if hit.definition:
-                    blocks.setdefault(f"{hit.path}::{hit.definition}", block_of(index, hit))
-        return list(blocks.values())
 
     def repositories(self) -> list[str]:
         """The roots of the repositories that are indexed."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -34,7 +35,7 @@ from treering.views.code.graph.code_graph import (
     code_graph,
     tree_paths,
 )
-from treering.views.code.graph.paths import MOST_PATHS, CallSearch, Mask, least_cutoff
+from treering.views.code.graph.paths import CallSearch, Mask
 from treering.views.code.graph.resolve import MAX_CANDIDATES
 from treering.views.code.parse.outline import NONE, Ints
 
@@ -64,7 +65,10 @@ class CallGain:
     value: Weights
 
 
-@dataclass(frozen=True, slots=True)
+_NO_GAIN = CallGain(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
 class CodeOperator:
     """W of eq. 8 over N fragments, never multiplied out."""
 
@@ -74,15 +78,6 @@ class CodeOperator:
     """S, shape (ancestors,)."""
     calls: Matrix
     """M·C·Mᵀ, shape (N, N)."""
-    total: Floats
-    """``W·1``, shape (N,)."""
-
-    @classmethod
-    def build(cls, up: Matrix, gain: Floats, calls: Matrix) -> CodeOperator:
-        """The operator of these factors, with its mass: every search needs that."""
-        ones = np.ones(up.shape[0], dtype=np.float32)
-        bare = cls(up, gain, calls, ones)
-        return replace(bare, total=bare.propagate(ones))
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores`` for scores of shape (N,) or (N, Q)."""
@@ -90,71 +85,72 @@ class CodeOperator:
         result: Floats = self.up @ (gain * (self.up.T @ scores)) + self.calls @ scores
         return result
 
+    @cached_property
     def mass(self) -> Floats:
         """``W·1``, shape (N,)."""
-        return self.total
+        return self.propagate(np.ones(self.up.shape[0], dtype=np.float32))
 
 
+@dataclass(frozen=True, eq=False)
 class CodeRelation:
-    """The relation of a repository's fragments, kept up to date file by file.
+    """The relation of a repository's fragments, in the order of its files ``trunks``.
 
-    The fragments of all files follow each other in the order of ``paths``.
+    ``share`` are the shares M of the graph's nodes, shape (N, nodes). ``gain`` is what paths
+    through calls add: the part of the relation that takes time to find.
     """
 
-    def __init__(self, cutoff: float = CUTOFF, edges: EdgeWeights = EDGES) -> None:
-        self._cutoff = max(cutoff, least_cutoff(edges)) if edges != EDGES else cutoff
-        self._state = _State.build({}, {}, edges)
-        self._operator: CodeOperator | None = None
+    trunks: Mapping[str, Trunk]
+    graph: CodeGraph
+    share: Matrix
+    gain: CallGain
+    cutoff: float
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files, in the order of their fragments."""
-        return tuple(self._state.trunks)
+    @classmethod
+    def build(
+        cls,
+        trunks: Mapping[str, Trunk],
+        calls: Mapping[str, Candidates],
+        edges: EdgeWeights = EDGES,
+        gain: CallGain | None = None,
+        cutoff: float = CUTOFF,
+    ) -> CodeRelation:
+        """The relation of some files, given the candidates of their calls, and ``gain`` if that is
+        known."""
+        if gain is None:
+            return cls.build({}, {}, edges, _NO_GAIN, cutoff).updated((), trunks, calls)
+        graph, starts = code_graph(trunks, calls, edges), _starts(trunks)
+        rows = [part.fragment + starts[path] for path, part in trunks.items()]
+        nodes = [part.node + graph.offset[path] for path, part in trunks.items()]
+        shares = [part.share for part in trunks.values()]
+        shape = (sum(part.fragments for part in trunks.values()), len(graph))
+        share = matrix(
+            _concatenate(rows), _concatenate(nodes), np.concatenate([np.zeros(0), *shares]), shape
+        )
+        return cls(trunks, graph, share, gain, cutoff)
 
-    @property
-    def graph(self) -> CodeGraph:
-        """The code graph of all files."""
-        return self._state.graph
-
-    @property
-    def gain(self) -> CallGain:
-        """The gain of paths through calls: the part of the relation that takes time to find."""
-        return self._state.gain
-
-    def restore(
-        self, trunks: Mapping[str, Trunk], calls: Mapping[str, Candidates], gain: CallGain
-    ) -> None:
-        """Become the relation of ``trunks``, whose ``gain`` is known."""
-        self._state = _State.build(trunks, calls, self.graph.edges, gain)
-        self._operator = None
-
-    def update(
+    def updated(
         self,
         removed: Iterable[str],
         trunks: Mapping[str, Trunk],
         calls: Mapping[str, Candidates],
-        most: float = MOST_PATHS,
-    ) -> None:
-        """Take out the files ``removed`` and put ``trunks`` last, in their order.
+    ) -> CodeRelation:
+        """The relation without the files ``removed`` and with ``trunks`` last, in their order.
 
         A file that has changed is both removed and put last. ``calls`` holds the candidates of
-        every file there is now. Raises TooManyPaths for files in which more than ``most`` paths
-        through calls begin; then nothing has changed.
+        every file there is now.
         """
         gone = set(removed)
-        unchanged = {path: trunk for path, trunk in self._state.trunks.items() if path not in gone}
-        new = _State.build({**unchanged, **trunks}, calls, self.graph.edges)
-        self._state = _with_gain(self._state, new, unchanged, self._cutoff, most)
-        self._operator = None
+        unchanged = {path: trunk for path, trunk in self.trunks.items() if path not in gone}
+        files = {**unchanged, **trunks}
+        new = self.build(files, calls, self.graph.edges, _NO_GAIN, self.cutoff)
+        return _with_gain(self, new, unchanged)
 
+    @cached_property
     def operator(self) -> CodeOperator:
         """W over the fragments of all files."""
-        if self._operator is None:
-            state, gain = self._state, self._state.gain
-            count = state.share.shape[0]
-            calls = matrix(gain.row, gain.column, gain.value, (count, count))
-            self._operator = CodeOperator.build(*_bind_tree(state.share, state.graph), calls)
-        return self._operator
+        count = self.share.shape[0]
+        calls = matrix(self.gain.row, self.gain.column, self.gain.value, (count, count))
+        return CodeOperator(*_bind_tree(self.share, self.graph), calls)
 
 
 def _bind_tree(share: Matrix, graph: CodeGraph) -> tuple[Matrix, Floats]:
@@ -175,47 +171,17 @@ def _bind_tree(share: Matrix, graph: CodeGraph) -> tuple[Matrix, Floats]:
     return share[:, used], gain[used]
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """A graph, the shares M of its nodes, shape (N, nodes), and the gain of paths through calls."""
-
-    trunks: Mapping[str, Trunk]
-    graph: CodeGraph
-    share: Matrix
-    gain: CallGain
-
-    @classmethod
-    def build(
-        cls,
-        trunks: Mapping[str, Trunk],
-        calls: Mapping[str, Candidates],
-        edges: EdgeWeights,
-        gain: CallGain | None = None,
-    ) -> _State:
-        graph, starts = code_graph(trunks, calls, edges), _starts(trunks)
-        rows = [part.fragment + starts[path] for path, part in trunks.items()]
-        nodes = [part.node + graph.offset[path] for path, part in trunks.items()]
-        shares = [part.share for part in trunks.values()]
-        shape = (sum(part.fragments for part in trunks.values()), len(graph))
-        share = matrix(
-            _concatenate(rows), _concatenate(nodes), np.concatenate([np.zeros(0), *shares]), shape
-        )
-        return cls(
-            trunks, graph, share, gain or CallGain(_concatenate(()), _concatenate(()), np.zeros(0))
-        )
-
-
 def _with_gain(
-    old: _State, new: _State, unchanged: Mapping[str, Trunk], cutoff: float, most: float
-) -> _State:
+    old: CodeRelation, new: CodeRelation, unchanged: Mapping[str, Trunk]
+) -> CodeRelation:
     """``new`` with its gain; rows that no changed edge can have touched are carried over."""
-    search = CallSearch(new.graph, cutoff)
+    search = CallSearch(new.graph, new.cutoff)
     stale = search.leading_to(_changed_nodes(old, new, unchanged)).astype(np.float32)
     redone = new.share @ stale > 0
     sources = new.share.T @ redone.astype(np.float32) > 0
     ends = np.zeros(len(new.graph), dtype=np.bool_)
     ends[new.share.indices] = True
-    found = _call_gain(search, new.graph, new.share, sources, ends, most)
+    found = _call_gain(search, new.graph, new.share, sources, ends)
     fresh = redone[found.row]
     number = _new_numbers(old.trunks, new.trunks, unchanged)
     row, column = number[old.gain.row], number[old.gain.column]
@@ -230,10 +196,10 @@ def _with_gain(
 
 
 def _call_gain(
-    search: CallSearch, graph: CodeGraph, share: Matrix, sources: Mask, ends: Mask, most: float
+    search: CallSearch, graph: CodeGraph, share: Matrix, sources: Mask, ends: Mask
 ) -> CallGain:
     """The entries of M·C·Mᵀ for paths from ``sources``."""
-    best = search.paths(sources, ends, most)
+    best = search.paths(sources, ends)
     gain = best.weight - tree_paths(graph, best.source, best.target)
     gains = matrix(best.source, best.target, gain, (len(graph), len(graph)))
     entries = (share @ gains @ share.T).tocoo()
@@ -241,7 +207,7 @@ def _call_gain(
     return CallGain(row, column, entries.data.astype(np.float64))
 
 
-def _changed_nodes(old: _State, new: _State, unchanged: Mapping[str, Trunk]) -> Nodes:
+def _changed_nodes(old: CodeRelation, new: CodeRelation, unchanged: Mapping[str, Trunk]) -> Nodes:
     """The nodes of the new graph that came, or whose outgoing call edges are not what they were."""
     place = np.full(len(old.graph), NONE)
     own = np.ones(len(new.graph), dtype=np.bool_)

@@ -18,7 +18,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.errors import InputError
 from treering.views.choices import EdgeWeights
 from treering.views.code.graph.code_graph import (
     EDGES,
@@ -30,33 +29,23 @@ from treering.views.code.graph.code_graph import (
 
 
 def least_cutoff(edges: EdgeWeights) -> float:
-    """Return the least cut-off of a graph.
-
-        The most that a path from file to file through their folder weighs, and less once it holds a
-    call: with a cut-off from here on, best paths that use a call never pass through folders.
-    """
+    """The most that a path from file to file through their folder weighs, and less once it holds a
+    call: with a cut-off from here on, best paths that use a call never pass through folders."""
     return edges.folder**2 * edges.syntax
 
 
 LEAST_CUTOFF = least_cutoff(EDGES)
 
 MOST_PATHS = 1 << 19
-"""Paths that may begin in one file, and paths searched at a time: some 100 MB with the copies that
-a step makes. In each file of numpy, scipy, networkx and pip fewer than 120,000 begin."""
+"""Paths searched at a time, some 100 MB with the copies that a step makes. A file in which more
+begin is generated, and its calls relate nothing. In each of numpy, scipy, networkx and pip fewer
+than 120,000 begin."""
 
 _ROUNDING = 1e-9
 """Products of the same weights in another order may differ by this much."""
 
 Mask: TypeAlias = NDArray[np.bool_]
 _Keyed: TypeAlias = tuple[Nodes, Weights]
-
-
-class TooManyPaths(Exception):
-    """Too many paths begin in each of ``files``."""
-
-    def __init__(self, files: frozenset[str]) -> None:
-        super().__init__(", ".join(sorted(files)))
-        self.files = files
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +88,13 @@ class _Edges:
 
 
 class CallSearch:
-    """Finds the paths of a code graph that use a call and are worth ``cutoff`` or more.
-
-    Raises InputError for a cut-off below ``least_cutoff``.
-    """
+    """Finds the paths of a code graph that use a call and are worth ``cutoff`` or more, but no less
+    than ``least_cutoff``."""
 
     def __init__(self, graph: CodeGraph, cutoff: float) -> None:
-        least = least_cutoff(graph.edges)
-        if not least <= cutoff <= 1:
-            raise InputError(f"cut-off is {cutoff}; it must be between {least} and 1")
         self._graph = graph
         self._size = len(graph)
-        self._least = cutoff * (1 - _ROUNDING)
+        self._least = max(cutoff, least_cutoff(graph.edges)) * (1 - _ROUNDING)
         child = np.flatnonzero(graph.is_syntax)
         parent = graph.parent[child]
         half = np.full(2 * len(child), graph.edges.syntax)
@@ -120,10 +104,10 @@ class CallSearch:
         self._calls = _Edges.sort(graph.start, graph.end, graph.weight, self._size)
         self._callers = _Edges.sort(graph.end, graph.start, graph.weight, self._size)
 
-    def paths(self, sources: Mask, targets: Mask, most: float = MOST_PATHS) -> Paths:
+    def paths(self, sources: Mask, targets: Mask) -> Paths:
         """The best paths between nodes of two masks, where they are better than the tree's.
 
-        Raises TooManyPaths for files in which more than ``most`` paths begin.
+        None begins in a file in which more than ``MOST_PATHS`` would.
         """
         ends = _Ends(
             sources,
@@ -132,23 +116,17 @@ class CallSearch:
             self._spread(targets, self._tree, self._callers),
         )
         calls = self._entered_calls(sources)
-        starts, files = np.flatnonzero(np.diff(calls.first)), list(self._graph.offset)
+        starts, files = np.flatnonzero(np.diff(calls.first)), len(self._graph.offset)
         first = np.searchsorted(starts, [*self._graph.offset.values(), self._size])
-        found, crowded = [_NO_PATHS], set[str]()
-        parts = [(0, len(files))] if files else []
+        found = [_NO_PATHS]
+        parts = [(0, files)] if files else []
         while parts:
             begin, end = parts.pop()
-            room = most if end - begin == 1 else min(most, MOST_PATHS)
             try:
-                found.append(self._from(starts[first[begin] : first[end]], calls, ends, room))
+                found.append(self._from(starts[first[begin] : first[end]], calls, ends))
             except _Full:
                 middle = (begin + end) // 2
-                if middle == begin:
-                    crowded.add(files[begin])
-                else:
-                    parts += [(begin, middle), (middle, end)]
-        if crowded:
-            raise TooManyPaths(frozenset(crowded))
+                parts += [(begin, middle), (middle, end)] if middle > begin else []
         key, weight = _strongest(found)
         return Paths(*np.divmod(key, self._size), weight)
 
@@ -192,10 +170,10 @@ class CallSearch:
         used = weight >= self._least
         return _Edges.sort(start[used], graph.end[used], weight[used], self._size)
 
-    def _from(self, starts: Nodes, calls: _Edges, ends: _Ends, most: float) -> _Keyed:
-        """The best paths through ``calls`` from ``starts``. Raises _Full for more than ``most``."""
+    def _from(self, starts: Nodes, calls: _Edges, ends: _Ends) -> _Keyed:
+        """The best paths through ``calls`` from ``starts``. Raises _Full."""
         position, to, weight = calls.follow(starts)
-        paths = _Best(self._useful(starts[position], to, weight, ends), most)
+        paths = _Best(self._useful(starts[position], to, weight, ends))
         while len(paths.new_key):
             start, end = np.divmod(paths.new_key, self._size)
             paths.merge(
@@ -203,7 +181,7 @@ class CallSearch:
                 for edges in (self._tree, self._calls)
                 for position, to, weight in edges.follow_in_parts(end)
             )
-        paths = _Best(paths.among(ends.targets[paths.key % self._size]), most)
+        paths = _Best(paths.among(ends.targets[paths.key % self._size]))
         while len(paths.new_key):
             start, end = np.divmod(paths.new_key, self._size)
             paths.merge(
@@ -232,17 +210,13 @@ class _Ends:
 
 
 class _Full(Exception):
-    """There are more paths than there is room for."""
+    """There are more than ``MOST_PATHS``."""
 
 
 class _Best:
-    """The best path known for each key, sorted by key, and which of them are new.
+    """The best path known for each key, sorted by key, and which of them are new. Raises _Full."""
 
-    Raises _Full for more than ``most`` keys.
-    """
-
-    def __init__(self, paths: _Keyed, most: float) -> None:
-        self._most = most
+    def __init__(self, paths: _Keyed) -> None:
         self.key, self.weight = self._strongest([paths])
         self.new_key, self.new_weight = self.key, self.weight
 
@@ -258,14 +232,14 @@ class _Best:
         self.weight[place[is_known]] = weight[is_known]
         self.key = np.insert(self.key, at[new], key[new])
         self.weight = np.insert(self.weight, at[new], weight[new])
-        if len(self.key) > self._most:
+        if len(self.key) > MOST_PATHS:
             raise _Full
 
     def _strongest(self, paths: Iterable[_Keyed]) -> _Keyed:
         best = _NO_PATHS
         for part in paths:
             best = _strongest([best, part])
-            if len(best[0]) > self._most:
+            if len(best[0]) > MOST_PATHS:
                 raise _Full
         return best
 

@@ -20,6 +20,7 @@ from treering.views.code.guard.rules import (
 from treering.views.code.parse.parts import CodePart, PartKind
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange
 from treering.views.code.rounds.history import EarlierChange, Origin
+from treering.views.code.rounds.session import CodeStatement, SessionBlock, Similarity, conflicts
 
 KEPT = 0.5
 """A draft that has a smaller share of the behaviour that a round brought loses it: the nearest
@@ -105,6 +106,31 @@ def likely_reversals(
         _report(earlier, earlier.after, new, _each_once(lost), (), (LEFT_OUT,))
         for earlier in reversed(history)
         if (lost := mostly_lost(earlier, new))
+    )
+
+
+def printed_reversals(
+    blocks: Sequence[SessionBlock],
+    instruction: str,
+    code: str,
+    similarity: Similarity,
+    alike: float,
+) -> tuple[Reversal, ...]:
+    """The rounds that a draft undoes as the paper prints it (eq. 8 to 10), newest first."""
+    reports = []
+    for block, delta in reversed(conflicts(blocks, instruction, code, similarity, alike)):
+        then, now = _statement_lines(delta.deleted), _statement_lines(delta.added)
+        lost = tuple(line.text for line in then)
+        where, asked = (block.path, block.definition, 1), (block.instruction, block.id, block.at)
+        report = Reversal(*where, *asked, "round", lost, then, now, lost, rules=("as printed",))
+        reports.append(report)
+    return tuple(reports)
+
+
+def _statement_lines(statements: Iterable[CodeStatement]) -> tuple[SourceLine, ...]:
+    return tuple(
+        SourceLine(each.first_line, " ".join((each.source or each.text).split()))
+        for each in sorted(statements, key=lambda statement: statement.first_line)
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -22,7 +20,7 @@ from treering.search.terms import Terms, terms
 from treering.views.choices import EdgeWeights, Unit
 from treering.views.code.graph.calls import updated_calls
 from treering.views.code.graph.code_graph import EDGES, Candidates, CodeGraph, Trunk, trunk
-from treering.views.code.graph.operator import CUTOFF, CallGain, CodeRelation
+from treering.views.code.graph.operator import CallGain, CodeRelation
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.paths import ASIDE, files_at, is_asked_for
 from treering.views.code.parse.cuts import Lines, cut
@@ -97,19 +95,18 @@ class CodeHit:
 
 
 class CodeIndex:
-    """The fragments of a repository's files; state has one owner, so updates need a lock outside.
+    """The fragments of a repository's files. To update one that others search, copy it before: what
+    copies share never changes.
 
     ``unit`` is how files are cut: ``blocks`` along definitions or FragRel's ``windows``. ``edges``
     are the weights of the code graph.
     """
 
-    def __init__(
-        self, unit: Unit = "blocks", cutoff: float = CUTOFF, edges: EdgeWeights = EDGES
-    ) -> None:
+    def __init__(self, unit: Unit = "blocks", edges: EdgeWeights = EDGES) -> None:
         self.unit: Unit = unit
         self._files: dict[str, IndexedFile] = {}
         self._calls: dict[str, Candidates] = {}
-        self._relation = CodeRelation(cutoff, edges)
+        self._relation = CodeRelation.build({}, {}, edges)
         self._lexical = Lexical()
         self._rows: list[tuple[str, Lines]] = []
 
@@ -137,21 +134,12 @@ class CodeIndex:
         """The code graph."""
         return self._relation.graph
 
-    def copy(self) -> CodeIndex:
-        """An independent copy for updates; shared values never change."""
-        twin = copy(self)
-        twin._relation = copy(self._relation)
-        return twin
-
     def update(
         self,
         files: Mapping[str, IndexedFile],
         removed: Iterable[str] = (),
     ) -> None:
-        """Take in new and changed files and drop those that are gone.
-
-        Raises TooManyPaths; then nothing has changed.
-        """
+        """Take in new and changed files and drop those that are gone."""
         gone = {path for path in (*removed, *files) if path in self._files}
         unchanged = {path: file for path, file in self._files.items() if path not in gone}
         new = unchanged | dict(files)
@@ -159,7 +147,7 @@ class CodeIndex:
         new_parsed = {path: file.parsed for path, file in new.items()}
         calls = updated_calls(old_parsed, new_parsed, self._calls)
         trunks = {path: file.trunk for path, file in files.items()}
-        self._relation.update(gone, trunks, calls)
+        self._relation = self._relation.updated(gone, trunks, calls)
         self._calls = calls
         self._count(gone, files, new)
 
@@ -175,10 +163,7 @@ class CodeIndex:
         """
         self._calls = dict(calls)
         trunks = {path: file.trunk for path, file in files.items()}
-        if gain is None:
-            self._relation.update((), trunks, self._calls, most=math.inf)
-        else:
-            self._relation.restore(trunks, self._calls, gain)
+        self._relation = CodeRelation.build(trunks, self._calls, self.graph.edges, gain)
         self._count(set(), files, dict(files))
 
     def _count(
@@ -261,8 +246,8 @@ class CodeIndex:
 
     def environment(self, own: Floats) -> Floats:
         """``W·own / W·1`` of the code relation (eq. 9), for own scores of shape (N,)."""
-        operator = self._relation.operator()
-        mass = operator.mass()
+        operator = self._relation.operator
+        mass = operator.mass
         env = operator.propagate(own)
         env /= np.where(mass > 0, mass, np.float32(1))
         return env
@@ -279,7 +264,7 @@ class CodeIndex:
             path == file and (line is None or piece.first <= line <= piece.last)
             for path, piece in self._rows
         ]
-        related = self._relation.operator().propagate(np.array(there, dtype=np.float32))
+        related = self._relation.operator.propagate(np.array(there, dtype=np.float32))
         most = related.max(initial=0)
         nearness: Floats = np.sqrt(related / most) if most > 0 else related
         return nearness

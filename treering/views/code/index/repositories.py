@@ -6,8 +6,8 @@ import gc
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -21,7 +21,6 @@ from treering.hints import Hint
 from treering.journal.space import Space
 from treering.records import Progress, Skipped
 from treering.views.choices import Unit, parse_edges, window_of
-from treering.views.code.graph.paths import MOST_PATHS, TooManyPaths
 from treering.views.code.index import store
 from treering.views.code.index.code_index import CodeIndex, IndexedFile, index_file
 from treering.views.code.parse.language import language_of
@@ -31,9 +30,6 @@ from treering.views.erase import Eraser
 from treering.views.settings import settings_of
 
 log = logging.getLogger("treering")
-
-TOO_DEEP = "its definitions nest too deeply"
-TOO_WIDE = f"more than {MOST_PATHS:,} paths through its calls; split it, or leave it to .gitignore"
 
 _MEMORY_SUFFIXES = ("", "-wal", "-shm")
 """Suffixes of the files that an open SQLite database consists of."""
@@ -111,13 +107,13 @@ class Repositories:
             if repository is not None and goes_on:
                 with self._lock:
                     # A copy: the one that is there is being searched.
-                    index = self._index(repository).copy()
+                    index = copy(self._index(repository))
                 with self._space.read() as reader:
                     old = store.digests(reader, repository)
-            change = _FileChange.compare(top, old, Path(self._space.database.url))
-            if change.files or change.removed or not goes_on:
-                change = self._apply(change, want, index, repository, progress)
-            return change.receipt()
+            receipt, sources = _compare(top, old, Path(self._space.database.url))
+            if sources or receipt.removed or not goes_on:
+                self._apply(receipt, sources, want, index, repository, progress)
+            return receipt
 
     def open_index(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
         """The repository at ``root``, or the only one, with its index as its files are now."""
@@ -218,10 +214,7 @@ class Repositories:
     ) -> dict[str, IndexedFile]:
         files: dict[str, IndexedFile] = {}
         for path, source in fresh.items():
-            try:
-                file = index_file(source.text, path, language_of(path), want.unit)
-            except RecursionError:  # skipped: such a file is generated
-                continue
+            file = index_file(source.text, path, language_of(path), want.unit)
             if want.model is not None:
                 texts = [file.fragment_text(lines) for lines in file.fragments]
                 none = np.zeros((0, self.embedder.dimension), dtype=np.float32)
@@ -233,28 +226,19 @@ class Repositories:
 
     def _apply(
         self,
-        change: _FileChange,
+        receipt: CodeReceipt,
+        sources: Mapping[str, SourceFile],
         want: _IndexSettings,
         index: CodeIndex,
         former: store.Repository | None,
         progress: Progress | None,
-    ) -> _FileChange:
-        """Bring ``index`` and the database up to date; the index is used once both are.
-
-        Return the change without the files that nest too deeply or begin too many paths.
-        """
-        files = self._index_files(change.files, want, progress)
-        change = change.without(change.files.keys() - files.keys(), TOO_DEEP)
+    ) -> None:
+        """Bring ``index`` and the database up to date; the index is used once both are."""
+        files = self._index_files(sources, want, progress)
         before, former_files = dict(index.calls), index.files
-        while True:
-            try:
-                index.update(files, change.removed)
-                break
-            except TooManyPaths as error:
-                change = change.without(error.files, TOO_WIDE)
-                files = {path: files[path] for path in change.files}
-        changed, gone = _differing_definitions(former_files, files, change.removed)
-        digests = {path: change.files[path].digest for path in files}
+        index.update(files, receipt.removed)
+        changed, gone = _differing_definitions(former_files, files, receipt.removed)
+        digests = {path: source.digest for path, source in sources.items()}
         resolved_again = {
             path: calls
             for path, calls in index.calls.items()
@@ -264,10 +248,12 @@ class Repositories:
             goes_on = want.is_met_by(former)
             if former is not None and not goes_on:
                 store.drop(writer, former)
-            repository = store.add(writer, writer.id, change.root, *want)
+            repository = store.add(writer, writer.id, receipt.root, *want)
             if repository != (former if goes_on else replace(repository, revision=0)):
-                raise JournalBusy(f"another process has just indexed {change.root}; index it again")
-            store.delete(writer, repository, change.removed)
+                raise JournalBusy(
+                    f"another process has just indexed {receipt.root}; index it again"
+                )
+            store.delete(writer, repository, receipt.removed)
             store.save_files(writer, repository, files, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
             save_noticed(writer, repository.id, changed, gone)
@@ -277,68 +263,37 @@ class Repositories:
             if former is not None:
                 self._loaded.pop(former.id, None)
             self._loaded[repository.id] = (repository.revision + 1, index)
-        return change
 
 
 def _new_index(settings: _IndexSettings | store.Repository) -> CodeIndex:
     return CodeIndex(settings.unit, edges=parse_edges(settings.edges))
 
 
-@dataclass(frozen=True, slots=True)
-class _FileChange:
-    """The difference between a working tree and its index."""
+def _compare(
+    root: Path, old: Mapping[str, bytes], memory: Path
+) -> tuple[CodeReceipt, dict[str, SourceFile]]:
+    """Compare the tree at ``root`` with the digests of its files when they were indexed.
 
-    root: str
-    files: Mapping[str, SourceFile]
-    """New and changed files."""
-    old: frozenset[str]
-    removed: tuple[str, ...]
-    unchanged: int
-    skipped: tuple[Skipped, ...]
-
-    @classmethod
-    def compare(cls, root: Path, old: Mapping[str, bytes], memory: Path) -> _FileChange:
-        """Compare the tree at ``root`` with the digests of its files when they were indexed.
-
-        The files of ``memory``, which may lie in the tree, are passed over in silence.
-        """
-        file = memory.resolve()
-        own = {file.with_name(file.name + suffix) for suffix in _MEMORY_SUFFIXES}
-        seen = [file for file in scan(root) if root / file.path not in own]
-        sources = {file.path: file for file in seen if isinstance(file, SourceFile)}
-        # A path that cannot be read is not gone: its index stays as it is.
-        unreadable = [file.path for file in seen if isinstance(file, UnreadablePath)]
-        unread = {p for p in old if any(PurePosixPath(p).is_relative_to(u) for u in unreadable)}
-        files = {path: file for path, file in sources.items() if old.get(path) != file.digest}
-        return cls(
-            root=str(root),
-            files=files,
-            old=frozenset(old),
-            removed=tuple(path for path in old if path not in sources and path not in unread),
-            unchanged=len(sources) - len(files),
-            skipped=tuple(file for file in seen if isinstance(file, Skipped)),
-        )
-
-    def without(self, paths: AbstractSet[str], reason: str) -> _FileChange:
-        """The change without files that cannot be indexed."""
-        return replace(
-            self,
-            files={path: file for path, file in self.files.items() if path not in paths},
-            removed=(*self.removed, *sorted(self.old.intersection(paths))),
-            unchanged=self.unchanged - len(paths - self.files.keys()),
-            skipped=(*self.skipped, *(Skipped(path, reason) for path in sorted(paths))),
-        )
-
-    def receipt(self) -> CodeReceipt:
-        """The receipt for this change."""
-        return CodeReceipt(
-            root=self.root,
-            added=tuple(path for path in self.files if path not in self.old),
-            changed=tuple(path for path in self.files if path in self.old),
-            removed=self.removed,
-            unchanged=self.unchanged,
-            skipped=self.skipped,
-        )
+    Also return the new and changed files. The files of ``memory``, which may lie in the tree, are
+    passed over in silence.
+    """
+    file = memory.resolve()
+    own = {file.with_name(file.name + suffix) for suffix in _MEMORY_SUFFIXES}
+    seen = [file for file in scan(root) if root / file.path not in own]
+    sources = {file.path: file for file in seen if isinstance(file, SourceFile)}
+    # A path that cannot be read is not gone: its index stays as it is.
+    unreadable = [file.path for file in seen if isinstance(file, UnreadablePath)]
+    unread = {p for p in old if any(PurePosixPath(p).is_relative_to(u) for u in unreadable)}
+    files = {path: file for path, file in sources.items() if old.get(path) != file.digest}
+    receipt = CodeReceipt(
+        root=str(root),
+        added=tuple(path for path in files if path not in old),
+        changed=tuple(path for path in files if path in old),
+        removed=tuple(path for path in old if path not in sources and path not in unread),
+        unchanged=len(sources) - len(files),
+        skipped=tuple(file for file in seen if isinstance(file, Skipped)),
+    )
+    return receipt, files
 
 
 def _differing_definitions(

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _QUOTES = "'\"`<>"
 
+MAX_NESTING = 100
+"""Definitions that nest deeper are generated: they count as the code of the one around them."""
+
 
 def parse(text: str, language: str | None) -> ParsedFile:
     """Parse ``text``; broken code yields what can be had, no language only its lines.
@@ -143,6 +146,8 @@ class _Reading:
             node = container.node
             while enclosing and enclosing[-1].node.end_byte < node.end_byte:
                 enclosing.pop()
+            if len(enclosing) == MAX_NESTING:
+                continue
             if container.kind in ("function", "class"):
                 whole = node
                 while whole.id in wrappers:

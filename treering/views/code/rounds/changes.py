@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -15,7 +15,6 @@ from treering.journal.space import SpaceReader, SpaceWriter
 from treering.journal.writing import Draft
 from treering.records import BLOCK, Entry, Newer
 from treering.search.marks import Mark, Quote
-from treering.search.relations.contract import Relation
 from treering.text import digest_number
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.mentions import last_part, means, names_in
@@ -31,11 +30,7 @@ class CodeChanges(View):
     journal."""
 
     name: ClassVar[str] = "code"
-    relation_name: ClassVar[str | None] = "code"
     traces: ClassVar[tuple[Trace, ...]] = (Trace("code_change", "entry"),)
-
-    def __init__(self, relation: Callable[[], Relation]) -> None:
-        self._relation = relation
 
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, RecordedBlock]:
         """See ``View``."""
@@ -96,10 +91,6 @@ class CodeChanges(View):
                 latest[place] = max(since, key=lambda change: (change.at, change.seq is not None))
         rounds = there(reader, [one.seq for one in latest.values() if one.seq is not None])
         return {place: Mark(stale=one.newer(rounds)) for place, one in latest.items()}
-
-    def relation(self) -> Relation:
-        """See ``View``."""
-        return self._relation()
 
 
 @dataclass(frozen=True, slots=True)

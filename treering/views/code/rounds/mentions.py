@@ -8,6 +8,11 @@ owner before a dot, or "function" and the like beside it.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+MAX_MEANINGS = 5
+"""A name with more possible definitions says nothing about which is meant."""
 
 # It begins where no other begins and takes nothing back: a text may be one long word.
 _START = r"(?<!\w)(?<!\w\.)(?<!\w\#)(?<!\w::)"
@@ -21,6 +26,8 @@ _POINTING = frozenset(
     {"a", "an", "the", "this", "that", "each", "every", "one", "new", "our", "my"}
 )
 _WORD = re.compile(_NAME)
+_LONG_WORD = re.compile(r"[^\W\d]\w{2,}")
+"""Names of fewer than three letters occur in too many questions."""
 _PARTS = re.compile(r"\.|::|#")
 _OF_CODE = re.compile(r"[^_]_[^_]|[a-z0-9][A-Z]|^_")
 """Two words in one, or a leading underscore: no word of any language looks like that."""
@@ -45,6 +52,20 @@ def means(name: str, qualified: str) -> bool:
     asked, there = name.split("."), qualified.split(".")
     shared = min(len(asked), len(there))
     return asked[-shared:] == there[-shared:]
+
+
+def definitions_in(text: str, keys: Iterable[str]) -> list[str]:
+    """Those of some definitions, as ``PATH::NAME``, that a text names. A bare word counts, too."""
+    by_name: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for key in sorted(keys):
+        qualified = key.partition("::")[2]
+        by_name[last_part(qualified)].append((key, qualified))
+    words = {word for word in _LONG_WORD.findall(text) if word in by_name}
+    named: dict[str, None] = {}
+    for name in sorted(names_in(text) | words):
+        meant = [key for key, there in by_name.get(last_part(name), ()) if means(name, there)]
+        named |= dict.fromkeys(meant if len(meant) <= MAX_MEANINGS else ())
+    return [*named]
 
 
 def _looks_like_code(word: str) -> bool:

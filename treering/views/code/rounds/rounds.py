@@ -143,23 +143,6 @@ class Rounds:
         seqs = [block.seq for block in sequences[recorded.find_key(definition, sequences)]]
         return self._eraser.forget(lambda writer: self._eraser.erase(writer, seqs))
 
-    def on_definitions(self, keys: Iterable[str]) -> list[SessionBlock]:
-        """The recorded blocks of some definitions, newest first."""
-        wanted = set(keys)
-        blocks = {
-            block.id: block  # a block of no repository is in several sequences
-            for sequence in recorded.sequences(self.every()).values()
-            if sequence[-1].block.key in wanted
-            for block in recorded.sequence(sequence)
-            if block.instruction
-        }
-        return sorted(blocks.values(), key=_when, reverse=True)
-
-    def state(self) -> tuple[int, int]:
-        """The number of rounds, and the last one: this changes when one comes or goes."""
-        with self._space.read() as reader:
-            return recorded.extent(reader, reader.id)
-
     def every(self) -> list[RecordedBlock]:
         """All rounds, in the order they were recorded."""
         return self._load()[1]
@@ -171,6 +154,20 @@ class Rounds:
     def _store(self, writer: Writer, space: int, block: RecordedBlock) -> str:
         source = sources.source_id(writer, space, f"{recorded.SOURCE}{block.block.path}")
         return writing.append(writer, space, source, [recorded.draft(block)]).ids[0]
+
+
+def rounds_of(
+    sequences: Iterable[Sequence[RecordedBlock]], keys: Collection[str]
+) -> list[SessionBlock]:
+    """The recorded blocks of some definitions, newest first."""
+    blocks = {
+        block.id: block  # a block of no repository is in several sequences
+        for sequence in sequences
+        if sequence[-1].block.key in keys
+        for block in recorded.sequence(sequence)
+        if block.instruction
+    }
+    return sorted(blocks.values(), key=_when, reverse=True)
 
 
 def story_of(
@@ -191,43 +188,33 @@ def story_of(
     key = recorded.find_key(definition, {*sequences, *there})
     commits = checkout.history.changes(git.head(), [key])[key]
     here = checkout.rounds_here(key, sequences.get(key, []))
-    return tuple(sorted(_with_commits(commits, recorded.sequence(here)), key=_when))
+    rounds_here = [block for block in recorded.sequence(here) if block.instruction]
+    return tuple(_with_commits(map(_as_block, commits), rounds_here))
 
 
 def _with_commits(
-    commits: Sequence[EarlierChange], sequence: Sequence[SessionBlock]
-) -> Iterator[SessionBlock]:
-    """Commits and rounds. A commit that took in rounds is part of the last of them.
+    commits: Iterable[SessionBlock], rounds: Sequence[SessionBlock]
+) -> list[SessionBlock]:
+    """Commits and rounds in order. A commit that left the code of the round before it took that
+    round in, and is part of it."""
 
-    Those left the commit's code, and follow the code that the commit began with.
-    """
-    codes = [dense(block.code) for block in sequence]
-    taken: dict[int, EarlierChange] = {}
-    for commit in commits:
-        assert commit.at is not None
-        before, after = dense(_code(commit.before)), dense(_code(commit.after))
-        if before:
-            start = codes.index(before) + 1 if before in codes else len(codes)
-        else:  # rounds made the definition, if the first one did not find it
-            start = 0 if sequence and sequence[0].instruction else len(codes)
-        ends = commit.at + timedelta(seconds=1)  # git knows whole seconds
-        places = [
-            place
-            for place in range(start, len(codes))
-            if sequence[place].instruction
-            and codes[place] == after
-            and place not in taken
-            and _when(sequence[place]) < ends
-        ]
-        if places:
-            taken[places[-1]] = commit
+    def place(block: SessionBlock) -> datetime:
+        at = _when(block)
+        if not block.commit:
+            return at
+        # Git knows whole seconds: within one, a commit follows the rounds whose code it has.
+        ends, code = at + timedelta(seconds=1), dense(block.code)
+        took = (_when(each) for each in rounds if dense(each.code) == code)
+        return max([at, *(when for when in took if when < ends)])
+
+    story: list[SessionBlock] = []
+    for block in sorted([*rounds, *commits], key=place):
+        last = story[-1] if story else None
+        if block.commit and last and not last.commit and dense(last.code) == dense(block.code):
+            story[-1] = replace(last, commit=block.commit, message=block.message)
         else:
-            yield _as_block(commit)
-    for place, block in enumerate(sequence):
-        if place in taken:
-            yield replace(block, commit=taken[place].name, message=taken[place].instruction)
-        elif block.instruction:
-            yield block
+            story.append(block)
+    return story
 
 
 def _blocks(

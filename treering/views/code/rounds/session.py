@@ -102,6 +102,24 @@ def working_memory(
     return (*near, last)
 
 
+def conflicts(
+    blocks: Sequence[SessionBlock],
+    instruction: str,
+    code: str,
+    similarity: Similarity,
+    alike: float = SAME_INTENT,
+) -> list[tuple[SessionBlock, CodeDelta]]:
+    """Blocks of another intent that Δ, the change from the last block to ``code``, contradicts (eq.
+    8 to 10), each with the part of Δ that reverses its change."""
+    if not blocks:
+        return []
+    now = change(blocks[-1].code, code, blocks[-1].language)
+    asked = (block for block in blocks if block.instruction)
+    others = (block for block in asked if similarity(instruction, block.instruction) < alike)
+    pairs = ((block, now.reversing(block.change)) for block in others)
+    return [(block, delta) for block, delta in pairs if delta.added or delta.deleted]
+
+
 def with_changes(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
     """The blocks of one definition, oldest first, each with its change to the last one (eq. 7)."""
     sequence: list[SessionBlock] = []

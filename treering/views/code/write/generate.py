@@ -17,8 +17,7 @@ from treering.errors import InputError, LLMReplyError, UnknownName
 from treering.llm.account import ModelAccount
 from treering.llm.contract import Message, Reply, Usage
 from treering.llm.prompts import load
-from treering.views.code.guard.printed import printed_reversals
-from treering.views.code.guard.report import Reversal, likely_reversals
+from treering.views.code.guard.report import Reversal, likely_reversals, printed_reversals
 from treering.views.code.index.blocks import CodeBlock, best_blocks, blocks_named
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.parse.language import LANGUAGES, language_of
