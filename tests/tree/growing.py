@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.views.tree.family import Rows
 from treering.views.tree.settings import Route, Settings
 from treering.views.tree.shape import Tree
 
@@ -44,11 +43,8 @@ def grown(vectors: Matrix, chosen: Settings | None = None) -> Tree:
 
 def restored(tree: Tree) -> Tree:
     nodes = list(tree.nodes())
-    rows = Rows(tree.dimension)
-    for node in nodes:
-        if node.leaf:
-            rows[node.number] = tree.vector(node.number)
-    return Tree.restore(tree.dimension, tree.settings, nodes, rows, bound=tree.bound)
+    vectors = [(node.number, tree.vector(node.number)) for node in nodes if node.leaf]
+    return Tree.restore(tree.dimension, tree.settings, nodes, vectors, bound=tree.bound)
 
 
 def state(tree: Tree) -> dict[int, tuple[int, tuple[int, ...], bytes]]:

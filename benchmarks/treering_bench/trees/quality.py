@@ -16,8 +16,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.views.tree.family import FIXED_POINT, Exact, Vector
-from treering.views.tree.node import depths
 from treering.views.tree.shape import ROOT, Tree
 
 Doubles = NDArray[np.float64]
@@ -109,7 +107,7 @@ def _ratios(tree: Tree, leaf: int) -> Iterator[float]:
 
 
 def _sum(tree: Tree, node: int) -> Doubles:
-    return tree.total(node).astype(np.float64) / FIXED_POINT
+    return np.sum([tree.vector(leaf) for leaf in tree.leaves(node)], axis=0, dtype=np.float64)
 
 
 def _square(tree: Tree, node: int) -> float:
@@ -209,7 +207,7 @@ def odd_one_out(tree: Tree, *, questions: int = 500, seed: int = 0) -> OddOneOut
     summary shares with the descendant is left out of it, or the question would hold its answer.
     """
     rng = np.random.default_rng(seed)
-    depth_of = depths(tree)
+    depth_of = tree.depths()
     at_depth: dict[int, list[int]] = {}
     for node, depth in depth_of.items():
         at_depth.setdefault(depth, []).append(node)
@@ -226,8 +224,8 @@ def odd_one_out(tree: Tree, *, questions: int = 500, seed: int = 0) -> OddOneOut
             continue
         far = strangers[rng.integers(len(strangers))]
         easy = _branch(tree, near) != _branch(tree, far)
-        rest = _direction(tree.total(source) - tree.total(near))
-        likeness = [float(rest @ _direction(tree.total(node))) for node in (near, far)]
+        rest = _direction(_sum(tree, source) - _sum(tree, near))
+        likeness = [float(rest @ _direction(_sum(tree, node))) for node in (near, far)]
         right[easy].append(likeness[0] > likeness[1])
         if len(right[True]) + len(right[False]) == questions:
             break
@@ -248,8 +246,7 @@ def _share(answers: list[bool]) -> float:
     return sum(answers) / len(answers) if answers else float("nan")
 
 
-def _direction(total: Exact) -> Vector:
-    """The unit vector of an exact sum; zero where the summands cancel out."""
-    floats = total.astype(np.float64)
-    norm = float(np.sqrt(floats @ floats))
-    return (floats / norm if norm else floats).astype(np.float32)
+def _direction(total: Doubles) -> Doubles:
+    """The unit vector of a sum; zero where the summands cancel out."""
+    norm = float(np.sqrt(total @ total))
+    return total / norm if norm else total

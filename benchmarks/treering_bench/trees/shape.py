@@ -21,7 +21,7 @@ from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.text import with_speaker
 from treering.views.tree.aggregate import central_sentences
-from treering.views.tree.node import depths, measure
+from treering.views.tree.node import measure
 from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings
 from treering.views.tree.shape import Insertion, Tree
 from treering_bench.registry import Benchmark
@@ -142,7 +142,7 @@ def _shape_of(
     corpus: str, base: float, tree: Tree, inserts: Sequence[Insertion], merged: int, best: float
 ) -> TreeShape:
     measured = measure(tree, {})
-    low, middle, high = np.percentile(list(depths(tree).values()), [10, 50, 90])
+    low, middle, high = np.percentile(list(tree.depths().values()), [10, 50, 90])
     paths = [len(insert.path) for insert in inserts]
     odd = odd_one_out(tree)
     return TreeShape(

@@ -17,16 +17,13 @@ from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceWrit
 from treering.search.snapshot import Snapshot
 from treering.views.fragments import store as fragments
 from treering.views.tree import store
-from treering.views.tree.family import Rows
 from treering.views.tree.leaves import (
     NewLeaf,
     detach,
     fragments_by_leaf,
     leaf_by_digest,
-    leaf_of_fragments,
     new_leaves,
     put_leaf,
-    rounds,
 )
 from treering.views.tree.settings import (
     Settings,
@@ -69,9 +66,6 @@ class Grower:
         if seconds == 0:
             return
         end = None if seconds is None else time.monotonic() + seconds
-        if self._tree is None:
-            with self.read():  # loads it with the vectors that searches use
-                pass
         size = BATCH_VECTORS if end is None else SHORT_BATCH_VECTORS
         if self.settings().settle == "each":
             size = 0
@@ -110,8 +104,7 @@ class Grower:
     def read(self) -> Iterator[tuple[SpaceReader, Tree]]:
         """The tree and the transaction it agrees with; an empty one without vectors."""
         with self._lock, self._space.read() as reader:
-            base = self._snapshot() if reader.model and self._tree is None else None
-            yield reader, self._sync(reader, base)
+            yield reader, self._sync(reader)
 
     @contextmanager
     def write(self) -> Iterator[tuple[SpaceWriter, Tree]]:
@@ -179,11 +172,8 @@ class Grower:
                 or fragments.is_embedded_after(reader, reader.space, model, _mark(reader, model))
             )
 
-    def _sync(self, reader: SpaceReader, base: Snapshot | None = None) -> Tree:
-        """The tree as it is stored, with the vectors of the model that answers.
-
-        Vectors that ``base`` holds are shared with it, not copied.
-        """
+    def _sync(self, reader: SpaceReader) -> Tree:
+        """The tree as it is stored, with the vectors of the model that answers."""
         model = reader.model
         if model is None:
             return Tree(1)
@@ -194,7 +184,7 @@ class Grower:
         # Another process may have changed the rows; the revision in ``stored`` says so.
         if self._tree is None or (stored, settings) != (self._state, self._tree.settings):
             with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):
-                self._tree = _load(reader, model, settings, stored.bound, base)
+                self._tree = _load(reader, model, settings, stored.bound)
             self._state = stored
         return self._tree
 
@@ -213,35 +203,16 @@ def _mark(reader: Reader, model: EmbeddingModel) -> int:
     return stored.mark if stored and stored.model == model.id else 0
 
 
-def _load(
-    reader: Reader,
-    model: EmbeddingModel,
-    settings: Settings,
-    bound: int,
-    base: Snapshot | None,
-) -> Tree:
+def _load(reader: Reader, model: EmbeddingModel, settings: Settings, bound: int) -> Tree:
     nodes = store.nodes(reader)
-    leaves = {node.number for node in nodes if node.leaf}
-    single = leaves.difference(part.leaf for part in rounds(reader).values())
-    rows = Rows(model.dimension)
-    if base is not None and base.state.model == model:
-        places = dict(zip(base.fragment.tolist(), range(len(base)), strict=True))
-        row_of = {
-            number: places[fragment]
-            for fragment, number in leaf_of_fragments(reader)
-            if number in single and fragment in places and base.embedded[places[fragment]]
-        }
-        rows.share(base.items.vectors, row_of)
-        leaves -= row_of.keys()
-    vectors = leaf_vectors(reader, model, leaves)
-    empty = np.zeros(model.dimension, dtype=np.float32)  # of a leaf whose fragment was erased
-    for number in leaves:
-        rows[number] = vectors.get(number, empty)
-    tree = Tree.restore(model.dimension, settings, nodes, rows, bound=bound)
-    if settings.route == "content":
-        for number, _, vector in store.embedded_summaries(reader, model):
-            tree.set_content(number, vector)
-    return tree
+    leaves = [node.number for node in nodes if node.leaf]
+    vectors = (
+        pair
+        for first in range(0, len(leaves), BATCH_VECTORS)
+        for pair in leaf_vectors(reader, model, leaves[first : first + BATCH_VECTORS]).items()
+    )
+    contents = {number: vector for number, _, vector in store.embedded_summaries(reader, model)}
+    return Tree.restore(model.dimension, settings, nodes, vectors, contents, bound=bound)
 
 
 def _attach(writer: Writer, tree: Tree, new: Sequence[NewLeaf]) -> None:

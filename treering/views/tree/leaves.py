@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from treering.arrays import Floats
 from treering.journal import damage
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel
 from treering.records import Kind
 from treering.text import with_speaker
 from treering.views.fragments import store as fragments
-from treering.views.tree.family import Vector
 from treering.views.tree.shape import ROOT
 
 DIGEST_BYTES: Final = 16  # two texts share a digest by chance with probability 2^-64 in 2^32 texts
@@ -34,7 +34,7 @@ class NewLeaf:
 
     fragments: tuple[int, ...]
     text: str
-    vector: Vector
+    vector: Floats
     kind: Kind
 
     def digests(self) -> tuple[bytes, ...]:

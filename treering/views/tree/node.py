@@ -161,23 +161,13 @@ class TreeStats:
     tokens_per_leaf: float = 0.0
 
 
-def depths(tree: Tree) -> dict[int, int]:
-    """The depth of every node but the root."""
-    depth_of = {ROOT: 0}
-    for node in tree.walk():
-        for child in tree.children(node):
-            depth_of[child] = depth_of[node] + 1
-    del depth_of[ROOT]
-    return depth_of
-
-
 def measure(tree: Tree, tokens: Mapping[int, int]) -> TreeStats:
     """The shape of a tree; ``tokens`` holds the length of each node's text, if it has one."""
     with forks.importing():
         from statistics import median  # here, as it takes longer to import than to use
 
     by_depth: dict[int, list[int]] = {}
-    for node, depth in depths(tree).items():
+    for node, depth in tree.depths().items():
         by_depth.setdefault(depth, []).append(node)
     levels = []
     for depth, nodes in sorted(by_depth.items()):

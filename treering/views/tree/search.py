@@ -164,8 +164,6 @@ class TreeSearch:
                 self._version += 1
                 self._wide = self._build(reader, tree, base)
                 self._key = key
-                if self._wide.round_of is None:
-                    _share(tree, self._wide, base)
             return self._wide
 
     def _build(self, reader: SpaceReader, tree: Tree, fragments: Snapshot) -> NodeSnapshot:
@@ -234,15 +232,6 @@ def _by_leaf(reader: Reader, snapshot: Snapshot) -> tuple[Snapshot, Codes | None
             leaf[row], lengths[row] = parts[fragment]
     starts = np.diff(leaf[reading_of(snapshot).rows], prepend=0) != 0
     return group_rows(snapshot, starts, lengths)
-
-
-def _share(tree: Tree, wide: NodeSnapshot, base: Snapshot) -> None:
-    """Let the tree read its leaves' vectors from the matrix that searches use."""
-    standing = wide.node[: wide.texts]
-    there = np.flatnonzero((standing != MISSING) & base.embedded)
-    nodes, first = np.unique(standing[there], return_index=True)
-    rows = dict(zip(nodes.tolist(), there[first].tolist(), strict=True))
-    tree.rows.share(base.items.vectors, rows)
 
 
 def places(reader: Reader, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:

@@ -166,7 +166,7 @@ class SummarySettler:
                 if store.save_summary(writer, summary, model, vector):
                     tree.set_content(number, vector)
                     # A leaf that came meanwhile is not in this text: the summary stays queued.
-                    if tree.newest(number) <= summary.taken:
+                    if not tree.leaves_since(number, summary.taken):
                         work.claim(writer, writer.space, store.SUMMARIES, [number])
                 if result.usage.calls:
                     ledger.spend(writer, result.usage.spent("tree", self._aggregator.made_by))

@@ -7,20 +7,20 @@ of creation and never reused, so that a number is an identity.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treering.arrays import Codes, Floats
 from treering.errors import DimensionMismatch, InputError, UnknownName, UnknownNode
-from treering.views.tree.family import FEW, Exact, Family, Rows, Vector, exact, mean
 from treering.views.tree.settings import Settings
 
 ROOT: Final = 0
 NOWHERE: Final = -1
 
-Ints = NDArray[np.int64]
+LEAST_ROWS: Final = 64
+"""Rows that the vectors of a tree have room for at first."""
 
 
 class Insertion(NamedTuple):
@@ -60,31 +60,29 @@ class Tree:
     """An online hierarchy over vectors of one dimension.
 
     ``rank`` orders the children of a node by the arrival of their first leaf. A leaf that is
-    expanded keeps its number; the new summary node takes its rank and its place.
+    expanded keeps its number; the new summary node takes its rank and its place. Inserts compare
+    with the vector of a summary: that of its text if ``route`` is "content" and it has one, else
+    the mean of the vectors below, which follows from its children's alone.
     """
 
-    def __init__(
-        self, dimension: int, settings: Settings | None = None, rows: Rows | None = None
-    ) -> None:
+    def __init__(self, dimension: int, settings: Settings | None = None) -> None:
         if dimension < 1:
             raise InputError(f"a vector has at least 1 component, not {dimension}")
         self.dimension = dimension
-        self.rows = rows or Rows(dimension)
         self.settings = settings or Settings()
-        depths = range(self.settings.max_depth + 1)
-        self._thresholds = [self.settings.threshold(depth) for depth in depths]
         self._parent = array("q", [NOWHERE])
         self._rank = array("q", [0])
-        self._families: dict[int, Family] = {ROOT: Family()}
-        self._contents: dict[int, Vector] = {}
-        self._leaves = 0
+        self._below = array("q", [0])  # leaves at or below each node
+        self._vectors: Floats = np.zeros((LEAST_ROWS, dimension), dtype=np.float32)
+        self._children: dict[int, array[int]] = {ROOT: array("q")}
+        self._contents: dict[int, Floats] = {}
         self._deepest: int | None = 0  # None: to be looked for, since something was removed
 
     # --- reading -----------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """The number of nodes, without the root."""
-        return self._leaves + len(self._families) - 1
+        return self.leaf_count + len(self._children) - 1
 
     def __contains__(self, node: int) -> bool:
         return node == ROOT or (0 < node < self.bound and self._parent[node] != NOWHERE)
@@ -92,7 +90,7 @@ class Tree:
     @property
     def leaf_count(self) -> int:
         """How many leaves there are."""
-        return self._leaves
+        return self._below[ROOT]
 
     @property
     def bound(self) -> int:
@@ -101,20 +99,19 @@ class Tree:
 
     def is_leaf(self, node: int) -> bool:
         """Whether the node holds an original text."""
-        return self._check_node(node) not in self._families
+        return self._check_node(node) not in self._children
 
     def parent(self, node: int) -> int:
         """The node above; the root's is -1."""
         return self._parent[self._check_node(node)]
 
-    def parents(self) -> Ints:
+    def parents(self) -> Codes:
         """Parent of every number below ``bound``; -1 for the root and for numbers that are gone."""
         return np.array(self._parent)
 
     def children(self, node: int) -> list[int]:
         """The children in order of arrival; none for a leaf."""
-        family = self._families.get(self._check_node(node))
-        return list(family.members) if family else []
+        return list(self._children.get(self._check_node(node), ()))
 
     def path(self, node: int) -> tuple[int, ...]:
         """The summary nodes above a node, top first; the root is left out."""
@@ -129,14 +126,19 @@ class Tree:
         """0 for the root, 1 for its children."""
         return 0 if node == ROOT else len(self.path(node)) + 1
 
+    def depths(self) -> dict[int, int]:
+        """The depth of every node but the root."""
+        depth_of = {ROOT: 0}
+        for node in self.walk():  # parents come first
+            if node != ROOT:
+                depth_of[node] = depth_of[self._parent[node]] + 1
+        del depth_of[ROOT]
+        return depth_of
+
     def deepest(self) -> int:
         """The greatest depth of any node; 0 for an empty tree."""
         if self._deepest is None:
-            depths = {ROOT: 0}
-            for node in self.walk():  # parents come first
-                if node != ROOT:
-                    depths[node] = depths[self._parent[node]] + 1
-            self._deepest = max(depths.values())
+            self._deepest = max(self.depths().values(), default=0)
         return self._deepest
 
     def walk(self, start: int = ROOT) -> Iterator[int]:
@@ -145,17 +147,19 @@ class Tree:
         while stack:
             node = stack.pop()
             yield node
-            family = self._families.get(node)
-            if family:
-                stack.extend(reversed(family.members))
+            stack.extend(reversed(self._children.get(node, ())))
 
     def leaves(self, start: int = ROOT) -> Iterator[int]:
         """The leaves at or below ``start``."""
-        return (node for node in self.walk(start) if node not in self._families)
+        return (node for node in self.walk(start) if node not in self._children)
+
+    def leaves_since(self, node: int, since: int) -> list[int]:
+        """The leaves at or below a node with a number above ``since``, oldest first."""
+        return sorted(leaf for leaf in self.leaves(node) if leaf > since)
 
     def summaries(self) -> list[int]:
         """The nodes that stand for others, in order of creation."""
-        return sorted(node for node in self._families if node != ROOT)
+        return sorted(node for node in self._children if node != ROOT)
 
     def nodes(self) -> Iterator[Node]:
         """Every node but the root, as it is stored."""
@@ -163,54 +167,26 @@ class Tree:
 
     def node(self, number: int) -> Node:
         """One node as it is stored."""
-        return Node(number, self.parent(number), self._rank[number], number not in self._families)
+        return Node(number, self.parent(number), self._rank[number], self.is_leaf(number))
 
-    def vector(self, node: int) -> Vector:
+    def vector(self, node: int) -> Floats:
         """The vector that inserts are compared with at this node, shape (d,)."""
-        return self.rows[self._check_node(node)].copy()
-
-    def total(self, node: int) -> Exact:
-        """The exact sum of the leaf vectors at or below a node, in fixed point."""
-        family = self._families.get(self._check_node(node))
-        if family is not None and family.total is not None:
-            return family.total
-        summed: Exact = exact(self.rows.together(list(self.leaves(node)))).sum(axis=0)
-        return summed
+        return self._vectors[self._check_node(node)].copy()
 
     def leaves_below(self, node: int) -> int:
         """How many leaves a node stands for; 1 for a leaf."""
-        family = self._families.get(self._check_node(node))
-        return family.leaves if family else 1
-
-    def newest(self, node: int) -> int:
-        """The highest number a leaf at or below a node ever had."""
-        family = self._families.get(self._check_node(node))
-        return family.newest if family else node
-
-    def leaves_since(self, node: int, since: int) -> list[int]:
-        """The leaves at or below a node with a number above ``since``, oldest first."""
-        stack, leaves = [node], []
-        while stack:
-            current = stack.pop()
-            family = self._families.get(current)
-            if family is None:
-                leaves += [current] if current > since else []
-            elif family.newest > since:
-                stack.extend(family.members)
-        return sorted(leaves)
+        return self._below[self._check_node(node)]
 
     def central(self, node: int, limit: int) -> list[int]:
         """Of a node's children the ``limit`` most like all that is below it, in their order."""
-        family = self._families[self._check_node(node)]
-        if len(family) <= limit:
-            return list(family.members)
-        likeness = family.vectors(self.rows) @ mean(self.total(node), family.leaves)
+        children = self.children(node)
+        likeness = self._vectors[children] @ self._vectors[node]
         best = np.sort(np.argsort(-likeness, kind="stable")[:limit])
-        return [family.members[slot] for slot in best]
+        return [children[place] for place in best]
 
     # --- growing -----------------------------------------------------------------------------
 
-    def insert(self, vector: Vector) -> Insertion:
+    def insert(self, vector: Floats) -> Insertion:
         """Attach a new leaf where the thresholds lead it; O(branching · depth · d).
 
         ``vector`` has unit length (or is all zero for a text that cannot be embedded). Raises
@@ -221,14 +197,13 @@ class Tree:
         end = descent[-1]
         # The number is also the rank: it grows with every insert, as the order of arrival does.
         leaf = self._new(rank=self.bound)
-        self.rows[leaf] = vector
-        self._leaves += 1
+        self._vectors[leaf] = vector
         split = sibling = None
-        if end not in self._families:
+        if end not in self._children:
             sibling = end
             split = descent[-1] = self._expand(end)
         self._attach(leaf, descent[-1])
-        self._add(descent, exact(vector), leaves=1, newest=leaf)
+        self._update(descent)
         if self._deepest is not None:
             self._deepest = max(self._deepest, len(descent))
         return Insertion(leaf, tuple(descent[1:]), split, sibling)
@@ -241,29 +216,25 @@ class Tree:
         if not self.is_leaf(leaf):
             raise UnknownName(f"node {leaf} is a summary; only leaves can be changed")
         path, parent = self.path(leaf), self.parent(leaf)
-        gone = self.total(leaf)  # taken while the leaf still has its vector
-        self._families[parent].remove(leaf)
-        self._deepest = None
-        self._add((ROOT, *path), -gone, leaves=-1)
-        del self.rows[leaf]
+        self._children[parent].remove(leaf)
         self._parent[leaf] = NOWHERE
-        self._leaves -= 1
-        heir = None
-        if parent != ROOT and len(self._families[parent]) == 1:
-            heir = self._dissolve(parent)
+        self._deepest = None
+        removal = Removal(path)
+        if parent != ROOT and len(self._children[parent]) == 1:
+            removal = Removal(path[:-1], parent, self._dissolve(parent))
         if erased:
-            self._forget_contents(path)
-        if heir is None:
-            return Removal(path)
-        return Removal(path[:-1], parent, heir)
+            for node in path:
+                self._contents.pop(node, None)
+        self._update((ROOT, *removal.path))
+        return removal
 
-    def set_content(self, node: int, vector: Vector) -> None:
+    def set_content(self, node: int, vector: Floats) -> None:
         """Set the embedding of a summary node's text; inserts use it if ``route`` is "content"."""
         if self.is_leaf(node) or node == ROOT:
             raise UnknownName(f"node {node} is not a summary; only summaries get a new content")
         if self.settings.route == "content":
             self._contents[node] = self._check_vector(vector)
-            self._refresh(node)
+            self._update((*self.path(node), node))
 
     @classmethod
     def restore(
@@ -271,134 +242,103 @@ class Tree:
         dimension: int,
         settings: Settings,
         nodes: Sequence[Node],
-        rows: Rows,
+        vectors: Iterable[tuple[int, Floats]],
+        contents: Mapping[int, Floats] = {},
         *,
         bound: int = ROOT + 1,
     ) -> Tree:
-        """The tree that was stored; ``rows`` are the leaves' vectors, by number.
+        """The tree that was stored, with the ``vectors`` of leaves, and of summaries' texts.
 
         ``bound`` is at least that of the stored tree, so that no number is given twice.
         """
-        tree = cls(dimension, settings, rows)
+        tree = cls(dimension, settings)
         size = max([bound, *(node.number + 1 for node in nodes)])
-        tree._parent, tree._rank = array("q", [NOWHERE]) * size, array("q", [0]) * size
-        for node in nodes:
-            tree._parent[node.number] = node.parent
-            tree._rank[node.number] = node.rank
-            if not node.leaf:
-                tree._families[node.number] = Family()
-        tree._leaves = sum(node.leaf for node in nodes)
+        tree._parent = array("q", [NOWHERE]) * size
+        tree._rank, tree._below = array("q", [0]) * size, array("q", [0]) * size
+        tree._vectors = np.zeros((size, dimension), dtype=np.float32)
+        tree._children |= {node.number: array("q") for node in nodes if not node.leaf}
+        for number, vector in vectors:
+            tree._vectors[number] = vector
+        if settings.route == "content":
+            tree._contents = dict(contents)
         for node in sorted(nodes, key=lambda node: node.rank):
-            if not node.leaf:
-                tree.rows[node.number] = np.zeros(dimension, dtype=np.float32)
+            tree._rank[node.number] = node.rank
+            tree._below[node.number] = int(node.leaf)
             tree._attach(node.number, node.parent)
         tree._deepest = None
-        tree._restore_totals()
+        tree._update([node for node in tree.walk() if node in tree._children])
         return tree
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _descend(self, vector: Vector) -> list[int]:
+    def _descend(self, vector: Floats) -> list[int]:
         """The nodes from the root to the newcomer's parent; a leaf at the end must be expanded."""
         node, descent = ROOT, [ROOT]
-        deepest = self.settings.max_depth
-        family = self._families.get(ROOT)
-        while family:
-            node, similarity = family.nearest(vector, self.rows)
+        max_depth = self.settings.max_depth
+        deepest = self.deepest() if self.settings.form == "current" else 0
+        while children := self._children.get(node):
+            similarities = self._vectors[np.array(children)] @ vector
+            best = int(similarities.argmax())  # the earliest of equals
             depth = len(descent) - 1
             # The best child is not similar enough: the newcomer becomes its sibling.
-            if similarity < self._threshold(depth):
+            if similarities[best] < self.settings.threshold(depth, deepest):
                 break
-            family = self._families.get(node)
+            node = children[best]
             # Expanding a leaf at the greatest depth would go below it: join its family instead.
-            if family is None and depth + 1 >= deepest:
+            if node not in self._children and depth + 1 >= max_depth:
                 break
             descent.append(node)
         return descent
 
-    def _threshold(self, depth: int) -> float:
-        if self.settings.form == "current":
-            return self.settings.threshold(depth, self.deepest())
-        return self._thresholds[depth]
-
     def _expand(self, leaf: int) -> int:
         """Put a summary node in a leaf's place, with the leaf as its first child."""
         parent, inner = self._parent[leaf], self._new(rank=self._rank[leaf])
-        family = self._families[inner] = Family()
-        family.leaves, family.newest = 1, leaf
-        self.rows[inner] = self.rows[leaf]
-        self._parent[inner] = parent
-        self._families[parent].replace(leaf, inner, self.rows)
+        self._children[inner] = array("q")
+        self._replace(parent, leaf, inner)
         self._attach(leaf, inner)
         return inner
 
     def _dissolve(self, node: int) -> int:
         """Put a node's only child in its place."""
-        parent, heir = self._parent[node], self._families[node].members[0]
-        del self._families[node], self.rows[node]
+        parent, heir = self._parent[node], self._children.pop(node)[0]
         self._contents.pop(node, None)
         self._parent[node] = NOWHERE
-        self._parent[heir], self._rank[heir] = parent, self._rank[node]
-        self._families[parent].replace(node, heir, self.rows)
+        self._rank[heir] = self._rank[node]
+        self._replace(parent, node, heir)
         return heir
 
     def _attach(self, node: int, parent: int) -> None:
-        self._families[parent].append(node, self.rows)
+        self._children[parent].append(node)
         self._parent[node] = parent
 
-    def _add(self, line: Sequence[int], change: Exact, *, leaves: int, newest: int = ROOT) -> None:
-        """Add ``change`` to the totals from the root down, and update the routing vectors.
+    def _replace(self, parent: int, old: int, new: int) -> None:
+        children = self._children[parent]
+        children[children.index(old)] = new
+        self._parent[new] = parent
 
-        The leaf itself has been attached or detached already.
-        """
-        for node in line:
-            family = self._families[node]
-            family.leaves += leaves
-            family.newest = max(family.newest, newest)
-            # Small families keep no sum. One that has just outgrown ``FEW`` sums its leaves once,
-            # the changed leaf included; a larger one adds the change alone.
-            if family.leaves <= FEW:
-                family.total = None
-            elif family.total is None:
-                family.total = self.total(node)
-            else:
-                family.total += change
-            if node != ROOT and node not in self._contents:
-                self._refresh(node)
-
-    def _refresh(self, node: int) -> None:
-        vector = self._contents.get(node)
-        if vector is None:
-            vector = mean(self.total(node), self._families[node].leaves)
-        self.rows[node] = vector
-        self._families[self._parent[node]].refresh(node, self.rows)
-
-    def _forget_contents(self, path: Sequence[int]) -> None:
-        """Drop the embeddings of summaries that still speak of a removed text."""
-        for node in path:
-            if self._contents.pop(node, None) is not None and node in self._families:
-                self._refresh(node)
-
-    def _restore_totals(self) -> None:
-        # ``walk`` gives parents before children. Reversed, every child is complete when added.
-        for node in reversed(list(self.walk())):
-            if node in self._families:
-                family = self._families[node]
-                for child in family.members:
-                    family.leaves += self.leaves_below(child)
-                    family.newest = max(family.newest, self.newest(child))
-                if family.leaves > FEW:
-                    zero = np.zeros(self.dimension, dtype=np.int64)
-                    family.total = sum(map(self.total, family.members), zero)
-                if node != ROOT:
-                    self._refresh(node)
+    def _update(self, line: Sequence[int]) -> None:
+        """Count the leaves below summaries, and set their vectors; parents come first in line."""
+        for node in reversed(line):
+            children = np.array(self._children[node])
+            below = np.frombuffer(self._below, dtype=np.int64)[children]
+            self._below[node] = int(below.sum())
+            if node in self._contents:
+                self._vectors[node] = self._contents[node]
+            elif node != ROOT:
+                share = (below / self._below[node]).astype(np.float32)
+                self._vectors[node] = share @ self._vectors[children]
 
     def _new(self, rank: int) -> int:
         self._parent.append(NOWHERE)
         self._rank.append(rank)
+        self._below.append(1)
+        if self.bound > len(self._vectors):
+            grown = np.zeros((self.bound * 3 // 2, self.dimension), dtype=np.float32)
+            grown[: len(self._vectors)] = self._vectors
+            self._vectors = grown
         return self.bound - 1
 
-    def _check_vector(self, vector: Vector) -> Vector:
+    def _check_vector(self, vector: Floats) -> Floats:
         if vector.shape != (self.dimension,):
             raise DimensionMismatch(
                 f"a vector of shape {vector.shape} for a tree of dimension {self.dimension}; "

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from treering.arrays import Floats
 from treering.journal import work
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel
 from treering.views.fragments import store as fragments
-from treering.views.tree.family import Vector
 from treering.views.tree.leaves import detach, json_list
 from treering.views.tree.shape import ROOT, Node
 
@@ -141,7 +141,7 @@ def summaries(reader: Reader, numbers: Iterable[int]) -> dict[int, Summary]:
     }
 
 
-def save_summary(writer: Writer, summary: Summary, model: EmbeddingModel, vector: Vector) -> bool:
+def save_summary(writer: Writer, summary: Summary, model: EmbeddingModel, vector: Floats) -> bool:
     """Store a summary's new text. False if a text below went while it was written."""
     return bool(
         writer.execute(
@@ -161,7 +161,7 @@ def save_summary(writer: Writer, summary: Summary, model: EmbeddingModel, vector
     )
 
 
-def embedded_summaries(reader: Reader, model: EmbeddingModel) -> list[tuple[int, str, Vector]]:
+def embedded_summaries(reader: Reader, model: EmbeddingModel) -> list[tuple[int, str, Floats]]:
     """Number, text and vector of the summaries that have a vector of that model, by number."""
     rows = reader.rows(
         "SELECT number, text, vector FROM node"
@@ -185,7 +185,7 @@ def texts_of_others(reader: Reader, model: EmbeddingModel) -> list[tuple[int, st
 
 
 def save_vector(
-    writer: Writer, number: int, text: str, model: EmbeddingModel, vector: Vector
+    writer: Writer, number: int, text: str, model: EmbeddingModel, vector: Floats
 ) -> None:
     """Store a summary's vector of another model, unless its text has changed since."""
     writer.execute(

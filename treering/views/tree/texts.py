@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.embed.checked import unit_rows
 from treering.journal import damage, entries
 from treering.journal.contract import Reader
@@ -24,7 +25,6 @@ from treering.search.rounds import reading_of, round_starts
 from treering.search.snapshot import Snapshot
 from treering.text import with_speaker
 from treering.views.fragments import store as fragments
-from treering.views.tree.family import Vector
 from treering.views.tree.leaves import LeafRow, NewLeaf, fragments_by_leaf, json_list, places_of
 
 
@@ -67,7 +67,7 @@ def leaf_texts(reader: Reader, numbers: Iterable[int]) -> dict[int, LeafText]:
 
 def leaf_vectors(
     reader: Reader, model: EmbeddingModel, numbers: Iterable[int]
-) -> dict[int, Vector]:
+) -> dict[int, Floats]:
     """The vectors of leaves by number: of the first fragment, or of those of a round together."""
     members = fragments_by_leaf(reader, numbers)
     wanted = [fragment for digests in members.values() for fragment in digests]
@@ -116,14 +116,14 @@ def join_parts(parts: Sequence[LeafPart]) -> str:
     )
 
 
-def mean_vector(parts: Sequence[LeafPart], embedded: Mapping[int, Vector]) -> Vector:
+def mean_vector(parts: Sequence[LeafPart], embedded: Mapping[int, Floats]) -> Floats:
     """The vector of a round: the sum of its parts', by their length, at unit length."""
     weighted = [
         (part.stop - part.start) * embedded[part.fragment]
         for part in parts
         if part.fragment in embedded
     ]
-    vector: Vector = unit_rows(np.stack(weighted).sum(axis=0, keepdims=True))[0]
+    vector: Floats = unit_rows(np.stack(weighted).sum(axis=0, keepdims=True))[0]
     return vector
 
 
@@ -216,7 +216,7 @@ def _together(stored: Mapping[int, LeafRow]) -> dict[int, set[int]]:
 
 
 def _new_leaves(
-    reader: Reader, rounds: Sequence[Sequence[int]], embedded: Mapping[int, Vector]
+    reader: Reader, rounds: Sequence[Sequence[int]], embedded: Mapping[int, Floats]
 ) -> list[NewLeaf]:
     """Rounds with their texts and vectors. One of a single fragment is a text as any other."""
     parts = parts_of(reader, [fragment for members in rounds for fragment in members])
