@@ -187,13 +187,6 @@ ROWS = {
         field("topic"),
         "Ducks",
     ),
-    "tree": Row(
-        lambda memory, _: memory.tree.search("bees roof", k=1),
-        ["tree", "search", "bees roof", "-k", "1"],
-        ("POST", "tree/search", {"query": "bees roof", "k": 1}),
-        texts,
-        [f"Ben: {BEES}"],
-    ),
     "tree, figures": Row(
         lambda memory, _: memory.tree.stats(),
         ["tree", "--stats"],

@@ -185,13 +185,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "wait",
         needs="read",
     ),
-    _O(
-        MemoView.merge,
-        "POST /memos/merge",
-        "Merge several memos into the first; the others are deleted.",
-        "write",
-        renamed={"memo_ids": "ids"},
-    ),
     _O(MemoView.get, "GET /memos/{memo_id}", "One memo."),
     _O(
         MemoView.history,
@@ -200,12 +193,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     _O(MemoView.edit, "PATCH /memos/{memo_id}", "", is_custom=True),
     _O(MemoView.pin, "PATCH /memos/{memo_id}", "", is_custom=True),
-    _O(
-        MemoView.split,
-        "POST /memos/{memo_id}/split",
-        "Cut a memo in two before one of its lines; the first part keeps the id.",
-        "write",
-    ),
     _O(
         MemoView.delete,
         "DELETE /memos/{memo_id}",
@@ -253,11 +240,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     _O(TreeView.path, "GET /tree/nodes/{number}/path", "The summaries above a node, top first."),
     _O(TreeView.find, "GET /tree/entries/{entry_id}", "The leaves that hold an entry's text."),
-    _O(
-        TreeView.search,
-        "POST /tree/search",
-        "The summaries and texts that answer a query best, best first.",
-    ),
     _O(
         CodeMemory.repositories,
         "GET /code/repositories",

@@ -19,7 +19,7 @@ from treering.records import KINDS, Filter, Hit, Kind
 from treering.text import with_speaker
 from treering.views.choices import Choices
 from treering.views.presets import preset_of
-from treering.views.tree.node import TreeNode, TreeStats
+from treering.views.tree.node import TreeStats
 from treering.views.tree.settings import TreeChoices
 from treering_bench.embedding import VectorCache
 from treering_bench.metrics.evidence import RetrievedPassage
@@ -147,18 +147,10 @@ class TaskSpace:
         """The k best nodes at every level of the tree among the children of the last k (MemTree's
         traversal), best first."""
         self._summarise()
-        nodes = self._memory.tree.search(question.text, k=k, method="traversal")
-        nodes.sort(key=lambda node: -(node.score or 0.0))
-        return [self._node(node) for node in nodes]
-
-    def _node(self, node: TreeNode) -> RetrievedPassage:
-        if node.leaf:
-            quoted = sources = tuple(
-                str(self._memory.get(entry).metadata[UNIT]) for entry in node.entry_ids
-            )
-        else:
-            quoted, sources = self._below(node.number, node.text)
-        return RetrievedPassage(quoted, self.count(node.text), node.text, (), sources)
+        self._memory.configure(method="traversal")
+        hits = self._memory.search(question.text, k=k, level="all", mode="dense", relations=())
+        self._memory.configure(method="collapsed")
+        return [self._passage(hit) for hit in hits]
 
     def scored(self, question: TaskQuestion) -> list[ScoredPassage]:
         """Every fragment with its raw scores for a question, in reading order.

@@ -94,7 +94,6 @@ TREE: Mapping[str, Call] = {
     "find": lambda memory: memory.tree.find("none"),
     "stats": lambda memory: memory.tree.stats(),
     "draw": lambda memory: memory.tree.draw("json"),
-    "search": lambda memory: memory.tree.search("Porto"),
 }
 MEMOS: Mapping[str, Call] = {
     "list": lambda memory: memory.memos.list(),
@@ -108,8 +107,6 @@ MEMOS: Mapping[str, Call] = {
     "recent": lambda memory: memory.memos.recent("talk"),
     "edit": lambda memory: memory.memos.edit("none", topic="Homes"),
     "pin": lambda memory: memory.memos.pin("none"),
-    "merge": lambda memory: memory.memos.merge(["none", "nor"]),
-    "split": lambda memory: memory.memos.split("none", "none"),
     "delete": lambda memory: memory.memos.delete("none"),
     "settle": lambda memory: memory.memos.settle(),
 }

@@ -178,7 +178,7 @@ def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> Non
 
 
 def test_a_short_h_is_help(treering: Treering) -> None:
-    for command in ((), ("search",), ("tree", "search"), ("serve", "key", "add")):
+    for command in ((), ("search",), ("tree", "replant"), ("serve", "key", "add")):
         result = treering(*command, "-h")
         assert result.exit_code == 0
         assert result.stdout == treering(*command, "--help").stdout
@@ -218,9 +218,7 @@ def test_a_list_and_hits_fit_a_terminal_and_a_pipe_passes_no_escapes(
             assert max(map(len, shown.splitlines())) <= 80, command
 
 
-@pytest.mark.parametrize(
-    "command", ["", "search", "tree", "tree search", "code", "serve key", "tune"]
-)
+@pytest.mark.parametrize("command", ["", "search", "tree", "code", "serve key", "tune"])
 def test_help_names_no_value_of_a_flag(treering: Treering, command: str) -> None:
     shown = treering(*command.split(), "--help").stdout
     assert "Show this message" in shown

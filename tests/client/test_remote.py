@@ -198,7 +198,8 @@ def test_an_export_is_a_memory_again(talk: Memory, url: str, open_memory: Open) 
 
 def test_the_tree_is_walked(talk: Memory) -> None:
     talk.settle()
-    [bees] = talk.tree.search("bees on the roof", k=1)
+    [hit] = talk.search("bees on the roof", k=1)
+    [bees] = talk.tree.find(hit.entry_id)
     assert bees.source == "talk"
     assert talk.tree.node(bees.number).text == bees.text
     assert bees.entry_id is not None

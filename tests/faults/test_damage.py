@@ -341,7 +341,10 @@ def _texts(copy: Path) -> set[bytes]:
             lambda memory: memory.search("Lisbon"),
         ),
         ("UPDATE space SET settings = '{'", lambda memory: memory.search("Lisbon")),
-        ("UPDATE node SET parent = 77 WHERE leaf", lambda memory: memory.tree.search("Lisbon")),
+        (
+            "UPDATE node SET parent = 77 WHERE leaf",
+            lambda memory: memory.search("Lisbon", level="all"),
+        ),
         ("UPDATE memo_version SET claims = '{'", lambda memory: memory.memos.search("Ana")),
         ("UPDATE memo_version SET made = 1 << 62", lambda memory: memory.memos.search("Ana")),
         ("UPDATE code_file SET data = x'0102'", lambda memory: memory.code.search("spin")),

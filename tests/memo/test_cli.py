@@ -37,7 +37,7 @@ def test_memos_are_listed_with_topic_times_and_summary(path: Path) -> None:
     assert "[red]boat" in shown
     assert "Ines" not in run(path, "--topic", "boat")
     assert "boat" not in run(path, "--until", "2026-01-05")
-    assert "no memo meets these conditions" in run(path, "--as-of", "2020-01-01")
+    assert "no memo meets these conditions" in run(path, "--until", "2020-01-01")
 
 
 def test_memos_are_listed_as_json(path: Path) -> None:
@@ -63,16 +63,6 @@ def test_memos_are_edited_pinned_and_deleted_and_history_shows_it(path: Path) ->
     assert "The sister moved." in shown
     assert re.search(r"^version 1, \d{4}-\d\d-\d\d \d\d:\d\d by scripted$", shown, re.MULTILINE)
     assert re.search(r"^version 5, \d{4}-\d\d-\d\d \d\d:\d\d\ndeleted  memo-ines$", shown, re.M)
-
-
-def test_memos_are_merged_and_split(path: Path) -> None:
-    merged = run(path, "merge", "memo-ines", "memo-[red]boat", "--topic", "both", "--json")
-    memo = json.loads(merged)
-    assert len(memo["spans"][0]["entry_ids"]) == 8
-    cut = memo["spans"][0]["entry_ids"][4]
-    parts = run(path, "split", "memo-ines", cut, "--topic", "a", "--topic", "b", "--json")
-    assert [json.loads(line)["topic"] for line in parts.splitlines()] == ["a", "b"]
-    run(path, "split", "memo-ines", cut, "--topic", "only one", code=2)
 
 
 @pytest.mark.parametrize(

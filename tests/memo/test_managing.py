@@ -1,4 +1,4 @@
-"""Memos are listed, edited, pinned, merged, split and deleted; forgetting reaches them."""
+"""Memos are listed, edited, pinned and deleted; forgetting reaches them."""
 
 from __future__ import annotations
 
@@ -77,16 +77,12 @@ def test_an_empty_memory_has_no_memos(memory: Memory) -> None:
 
 
 def test_an_edit_is_an_entry_and_history_stays(memory: Memory, sister: Memo) -> None:
-    before = datetime.now(UTC)
     edited = memory.memos.edit(sister.id, summary="Ines lives in Porto for 900 euros.")
     assert edited.summary == "Ines lives in Porto for 900 euros."
     assert (edited.origin, edited.version, edited.topic) == ("edited", 2, sister.topic)
     assert edited.spans == sister.spans
     assert memory.memos.get(sister.id) == edited
     assert memory.memos.history(sister.id) == [sister, edited]
-    assert memory.memos.get(sister.id, as_of=before) == sister
-    assert memory.memos.list(as_of=before) == [sister]
-    assert memory.memos.list(as_of="2020-01-01") == []
     [said] = [one for one in memory.entries() if one.source == "treering:memos"]
     assert said.text == "Memo: Ines in Porto. Ines lives in Porto for 900 euros."
 
@@ -106,37 +102,10 @@ def test_a_pinned_memo_is_listed_first(memory: Memory, sister: Memo, boat: Memo)
     assert len(memory.memos.history(boat.id)) == 4
 
 
-def test_merged_memos_are_one_under_the_first_id(memory: Memory, sister: Memo, boat: Memo) -> None:
-    merged = memory.memos.merge([sister.id, boat.id], topic="Ines and the boat")
-    assert merged.id == sister.id
-    assert merged.entry_ids == sister.entry_ids + boat.entry_ids
-    assert merged.summary == f"{sister.summary} {boat.summary}"
-    assert memory.memos.list() == [merged]
-    with pytest.raises(UnknownName):
-        memory.memos.get(boat.id)
-    assert [one.deleted for one in memory.memos.history(boat.id)] == [False, True]
-    with pytest.raises(InputError, match="two"):
-        memory.memos.merge([sister.id, sister.id])
-
-
-def test_a_split_memo_is_two(memory: Memory, sister: Memo) -> None:
-    cut = sister.entry_ids[2]
-    first, second = memory.memos.split(
-        sister.id, cut, topics=("moving", "rent"), summaries=("Ines moved.", "900 euros.")
-    )
-    assert (first.id, first.topic, first.summary) == (sister.id, "moving", "Ines moved.")
-    assert (second.topic, second.summary) == ("rent", "900 euros.")
-    assert first.entry_ids + second.entry_ids == sister.entry_ids
-    assert [(one.spans[0].first, one.spans[0].last) for one in (first, second)] == [(0, 1), (2, 3)]
-    with pytest.raises(InputError, match="not a line"):
-        memory.memos.split(first.id, first.entry_ids[0])
-
-
 def test_a_deleted_memo_is_not_there_but_was(memory: Memory, sister: Memo) -> None:
-    moment = datetime.now(UTC)
     memory.memos.delete(sister.id)
     assert memory.memos.list() == []
-    assert memory.memos.list(as_of=moment) == [sister]
+    assert [one.deleted for one in memory.memos.history(sister.id)] == [False, True]
     for change in (memory.memos.delete, memory.memos.pin):
         with pytest.raises(UnknownName):
             change(sister.id)

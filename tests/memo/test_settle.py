@@ -297,7 +297,7 @@ def test_a_change_imported_after_settling_replaces_what_it_stands_for(
     before = list(memory.export())
     porto, boat, _ = written(memory)
     memory.memos.pin(porto.id)
-    memory.memos.split(boat.id, boat.entry_ids[2])
+    memory.memos.edit(boat.id, topic="sails")
     with open_memory(tmp_path / "other.db", llm=ScriptedLLM([FIRST])) as other:
         other.import_(before)
         other.memos.settle()

@@ -226,10 +226,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/memos/search": {"query": "spare key flowerpot"},
     "/v1/memos/choose": {"query": "spare key flowerpot"},
     "/v1/code/about": {"question": "spare key flowerpot"},
-    "/v1/memos/merge": {"ids": ["a", "b"]},
     "/v1/memos/{memo_id}": {"topic": "mine"},
-    "/v1/memos/{memo_id}/split": {"entry_id": "a"},
-    "/v1/tree/search": {"query": "spare key flowerpot"},
     "/v1/tree/context": {"query": "spare key flowerpot"},
     "/v1/code/search": {"query": "spare key flowerpot"},
 }

@@ -90,7 +90,6 @@ def test_a_problem_names_the_field_with_the_bad_value(talk: TestClient) -> None:
         ("POST", "entries", {"text": "a", "messages": []}, "messages"),
         ("POST", "entries", {}, "text"),
         ("POST", "entries", {"text": "a", "at": True}, "at"),
-        ("POST", "memos/merge", {"ids": ["x"]}, "ids"),
         ("POST", "configure", {"preset": "mine"}, "preset"),
         ("GET", "entries?limit=many", None, "limit"),
     ]

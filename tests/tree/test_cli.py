@@ -43,12 +43,6 @@ def test_a_branch_can_be_shown_alone(path: Path) -> None:
     assert "Ben" not in run(path, "--root", str(topic["node"]))
 
 
-def test_search_shows_what_a_node_rests_on(path: Path) -> None:
-    shown = run(path, "search", "boat", "-k", "3")
-    assert "summary of 2 texts" in shown
-    assert "ana" in shown
-
-
 def test_stats_prints_figures(path: Path) -> None:
     shown = run(path, "--stats")
     assert "4 nodes, 2 topics" in shown

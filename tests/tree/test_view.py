@@ -92,17 +92,6 @@ def test_without_a_model_settle_extracts_sentences_and_marks_them_so(memory: Mem
     assert memory.tree.stats().made_by == {"extractive": len(summaries(memory))}
 
 
-def test_a_search_for_nodes_leaves_out_what_has_no_place_before_it_takes_the_best(
-    memory: Memory,
-) -> None:
-    memory.tree.roots()
-    memory.add("The boat waits in the harbour.")
-    memory.add("wait = harbour.boat()", kind="code", source="wait.py")
-    memory.settle()
-    [node] = memory.tree.search("wait harbour boat", k=1)
-    assert node.text == "The boat waits in the harbour."
-
-
 def test_a_traversal_finds_a_repeated_text_by_the_source_of_its_repetition(memory: Memory) -> None:
     memory.tree.roots()
     for source in ("a", "b"):
@@ -385,8 +374,8 @@ def test_another_embedding_model_keeps_the_tree_and_embeds_its_summaries_again(
     memory.reembed(WordEmbedder("others", salt="x"))
     memory.tree.settle()
     assert memory.tree.draw() == before
-    found = memory.tree.search("boat harbour", k=5, method="collapsed")
-    assert any(not node.leaf for node in found)
+    found = memory.search("boat harbour", k=5, level="all", mode="dense")
+    assert any(hit.node for hit in found)
     memory.add("Ana moors the boat at the harbour", source="new")
     assert memory.tree.find(next(memory.entries(source="new")).id)
 
@@ -412,9 +401,10 @@ def test_the_tree_is_a_relation_of_an_ordinary_search(memory: Memory) -> None:
 def test_nodes_below_the_cut_are_left_out(memory: Memory) -> None:
     fill(memory)
     memory.tree.settle()
-    found = memory.tree.search("Ana boat harbour", k=50, method="collapsed", least=0.4)
+    memory.configure(least=0.4, mode="dense")
+    found = memory.search("Ana boat harbour", k=50, level="all")
     assert 0 < len(found) < len(everything(memory))
-    assert all(node.score is not None and node.score >= 0.4 for node in found)
+    assert all((hit.why.cosine or 0) >= 0.4 for hit in found)
 
 
 def test_relations_of_other_views_go_on_where_summaries_stand_among_the_texts(
@@ -504,7 +494,6 @@ def test_an_unknown_level_is_refused(memory: Memory) -> None:
 
 def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
     assert memory.tree.roots() == []
-    assert memory.tree.search("anything") == []
     assert memory.search("anything", level="all") == []
     assert memory.tree.stats().nodes == 0
     assert memory.tree.draw() == ""
@@ -523,10 +512,6 @@ def test_what_is_not_there_is_said(memory: Memory) -> None:
         memory.tree.find("nothing")
     with pytest.raises(InputError, match="outline"):
         memory.tree.draw("pdf")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="traversal"):
-        memory.tree.search("Ana", method="guess")  # type: ignore[arg-type]
-    with raises(InputError, param="least"):
-        memory.tree.search("Ana", method="collapsed", least=float("nan"))
 
 
 def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(

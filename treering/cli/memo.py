@@ -30,14 +30,11 @@ def memos(
     source: str | None = None,
     since: Moment = None,
     until: Moment = None,
-    as_of: Moment = None,
     about: str | None = None,
     k: int = 10,
 ) -> None:
     """List the memos: pinned ones first, else in the order they were first made."""
-    conditions = {
-        "topic": topic, "source": source, "since": since, "until": until, "as_of": as_of
-    }  # fmt: skip
+    conditions = {"topic": topic, "source": source, "since": since, "until": until}
     is_narrowed = any(conditions.values())
     if about is not None and is_narrowed:
         raise InputError("--about goes with no other condition", param="about")
@@ -53,13 +50,13 @@ def memos(
 
 
 @command(app, history="Show every version instead of the lines.")
-def show(run: Run, memo_id: str, history: bool = False, as_of: Moment = None) -> None:
+def show(run: Run, memo_id: str, history: bool = False) -> None:
     """Show a memo with its lines, or all its versions."""
     with run.memory() as memory:
         if history:
             run.out.emit_all(memory.memos.history(memo_id), _version)
             return
-        memo = memory.memos.get(memo_id, as_of=as_of)
+        memo = memory.memos.get(memo_id)
         lines = memory.memos.lines(memo)
     run.out.emit(memo, *_memo(memo))
     for line in lines:
@@ -95,35 +92,6 @@ def edit(
     run.out.emit_all([memo], _memo)
 
 
-@command(app, memo_ids=opt("Two memos or more.", metavar="ID"))
-def merge(
-    run: Run, memo_ids: list[str], topic: str | None = None, summary: str | None = None
-) -> None:
-    """Make one memo of several, under the id of the first."""
-    with run.memory() as memory:
-        run.out.emit_all([memory.memos.merge(memo_ids, topic=topic, summary=summary)], _memo)
-
-
-@command(
-    app,
-    entry_id=opt("The line that the second part begins with.", metavar="ENTRY"),
-    topic="The parts' topics: give it twice.",
-    summary="The parts' summaries: give it twice.",
-)
-def split(
-    run: Run,
-    memo_id: str,
-    entry_id: str,
-    topic: list[str] | None = None,
-    summary: list[str] | None = None,
-) -> None:
-    """Cut a memo in two before one of its lines; the first part keeps the id."""
-    topics, summaries = _pair(topic, "--topic"), _pair(summary, "--summary")
-    with run.memory() as memory:
-        parts = memory.memos.split(memo_id, entry_id, topics=topics, summaries=summaries)
-    run.out.emit_all(parts, _memo)
-
-
 def _why_none(due: int) -> str:
     if due:
         return (
@@ -133,14 +101,6 @@ def _why_none(due: int) -> str:
         "no memos yet: `treering settle` writes them, with a language model, once a "
         "conversation has over 10 lines or 1,024 tokens"
     )
-
-
-def _pair(values: list[str] | None, option: str) -> tuple[str, str] | None:
-    if not values:
-        return None
-    if len(values) != 2:
-        raise InputError(f"{option} is given {len(values)} times; give it once for each part")
-    return values[0], values[1]
 
 
 def _version(memo: Memo) -> tuple[Part, ...]:

@@ -46,7 +46,7 @@ class SubApp:
 SUB_APPS: dict[str, SubApp] = {
     "code": SubApp("treering.cli.code", "Code: index, search, record work on it, guard it."),
     "memo": SubApp("treering.cli.memo", "Read and correct memos of conversations, by topic."),
-    "tree": SubApp("treering.cli.tree", "Draw and search the tree of summaries."),
+    "tree": SubApp("treering.cli.tree", "Draw the tree of summaries, or grow it again."),
     "relate": SubApp("treering.cli.upkeep", "Find relations for this space with a language model."),
     "serve": SubApp("treering.cli.serve", "Serve the memory over HTTP; keys for the server."),
     "hook": SubApp("treering.cli.hook", "The hooks of agents: look at them, switch them off."),

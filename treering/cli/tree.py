@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from treering.cli.options import Text, command, group, opt, settings_group
-from treering.cli.output import Part, note, plural, printable, to_json
+from treering.cli.options import command, group, opt, settings_group
+from treering.cli.output import note, plural, printable, to_json
 from treering.cli.run import Run
 from treering.cli.subapps import Group
-from treering.views.choices import TreeMethod
-from treering.views.tree.node import TreeNode, TreeStats
+from treering.views.tree.node import TreeStats
 from treering.views.tree.settings import TreeChoices
 from treering.views.tree.shape import ROOT
 from treering.views.tree.store import UNPLACED
@@ -49,24 +48,6 @@ def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
         note(f"the tree is empty{texts}")
 
 
-@command(
-    app,
-    k=opt("How many nodes.", "--k", "-k", min=1),
-    method="Of the whole tree, or of each level below the last best.",
-    least=opt("The least cosine of a node.", min=-1, max=1),
-)
-def search(
-    run: Run,
-    query: Text,
-    k: int = 10,
-    method: TreeMethod = "collapsed",
-    least: float | None = None,
-) -> None:
-    """Find the summaries and original texts that are most like a query."""
-    with run.memory(may_be_empty=True) as memory:
-        run.out.emit_all(memory.tree.search(query, k=k, method=method, least=least), _node)
-
-
 if TYPE_CHECKING:
     Growth = Any
 else:
@@ -98,9 +79,3 @@ def _figures(figures: TreeStats) -> str:
 
 def _pending_text(count: int) -> str:
     return f"{plural(count, 'summary', 'summaries')} pending"
-
-
-def _node(node: TreeNode) -> tuple[Part, ...]:
-    origin = f"{node.source}" if node.leaf else f"summary of {node.leaves} texts"
-    score = f"{node.score:.2f}  " if node.score is not None else ""
-    return (f"{score}#{node.number}  ", (origin, "bold"), f"\n{node.text}\n")

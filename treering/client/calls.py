@@ -1,6 +1,6 @@
 """Methods of a memory on a server, one for each operation.
 
-``search = post(TreeView.search, "/tree/search")`` has the signature of ``TreeView.search``: its
+``search = post(MemoView.search, "/memos/search")`` has the signature of ``MemoView.search``: its
 arguments are the body, and the answer is read as its return type. A new parameter of an operation
 needs no code here.
 """

@@ -25,7 +25,6 @@ MAX_BUDGET = 1_000_000  # tokens: the largest context windows
 MAX_QUERIES = 256  # of one search
 MAX_IDS = 1_000
 MAX_SPACES = 16  # of one call: each is searched twice
-MAX_MERGED = 100  # memos
 MAX_DEPTH = 1_000  # commits that one check compares with
 MAX_PATH_CHARS = 4096
 
@@ -47,7 +46,6 @@ _NARROWER: Final[dict[str, Any]] = {
     "depth": Annotated[int, Field(ge=0, le=MAX_DEPTH)],
     "entry_ids": Annotated[list[str], Field(max_length=MAX_IDS)],
     "near": PathText,
-    "memo_ids": Annotated[list[str], Field(min_length=2, max_length=MAX_MERGED)],
     "path": PathText,
     "paths": Annotated[list[PathText], Field(min_length=1)],
     "root": PathText,

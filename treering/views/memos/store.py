@@ -143,35 +143,17 @@ def let_rewrite(writer: Writer) -> None:
 # ---------------------------------------------------------------------- memos
 
 
-def current(
-    reader: Reader, as_of: int | None = None, condition: str = "", *params: Value
-) -> list[StoredMemo]:
-    """The memos as they are, or were at a time, in the order they were first made."""
-    latest, times = "v.id = m.current", []
-    if as_of is not None:
-        latest, times = (
-            "v.id = (SELECT max(o.id) FROM memo_version o"
-            " WHERE o.space = m.space AND o.memo = m.id AND o.made <= ?)",
-            [as_of],
-        )
-    return _load(reader, f"v.deleted = 0 AND {latest}{condition}", *times, *params)
+def current(reader: Reader, condition: str = "", *params: Value) -> list[StoredMemo]:
+    """The memos that meet a condition, in the order they were first made."""
+    return _load(reader, f"v.deleted = 0 AND v.id = m.current{condition}", *params)
 
 
-def pinned_memos(reader: Reader) -> list[StoredMemo]:
-    """The pinned memos, in the order they were first made."""
-    return current(reader, None, " AND v.pinned = 1")
-
-
-def find(reader: Reader, name: str, as_of: int | None = None) -> StoredMemo:
-    """One memo as it is, or was at a time. Raises UnknownMemo if it is missing or deleted."""
-    versions = [
-        version
-        for version in history(reader, name)
-        if as_of is None or entries.micros(version.memo.made) <= as_of
-    ]
-    if not versions or versions[-1].memo.deleted:
+def find(reader: Reader, name: str) -> StoredMemo:
+    """One memo. Raises UnknownMemo if it is missing or deleted."""
+    found = current(reader, " AND m.name = ?", name)
+    if not found:
         raise UnknownMemo(f"no memo {name!r} in this space")
-    return versions[-1]
+    return found[0]
 
 
 def history(reader: Reader, name: str) -> list[StoredMemo]:
@@ -343,11 +325,6 @@ def mark(reader: Reader) -> Mark:
     )
     assert row is not None  # an aggregate always has a row
     return int(row[0]), int(row[1]), int(row[2]), int(row[3])
-
-
-def without_vector(reader: Reader, model: EmbeddingModel) -> list[StoredMemo]:
-    """The memos without a vector by that model."""
-    return current(reader, None, " AND (v.model IS NULL OR v.model <> ?)", model.id)
 
 
 def vectors(reader: Reader, model: EmbeddingModel) -> dict[int, bytes]:

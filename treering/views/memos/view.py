@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import ClassVar, Final, Literal
 from treering.arrays import Codes
 from treering.embed.checked import checked
 from treering.errors import InputError, LLMError, LLMNotConfigured
-from treering.journal import entries, ledger, work
+from treering.journal import ledger, work
 from treering.journal.erasure import Trace
 from treering.journal.fields import parse_bound
 from treering.journal.space import SpaceReader, SpaceWriter
@@ -76,18 +75,17 @@ class MemoView:
         source: str | None = None,
         since: When = None,
         until: When = None,
-        as_of: When = None,
     ) -> Memos:
         """The memos in the order they were first made, pinned ones first.
 
         ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` select
         memos with lines said from then on and before then; a date is that day on the clock of each
-        line. ``as_of`` gives the memos as they were at that time.
+        line.
         """
         begin = None if since is None else parse_bound(since, "since")
         end = None if until is None else parse_bound(until, "until")
         with self._read() as reader:
-            stored = store.current(reader, entries.micros_of(as_of)) if reader.is_there else []
+            stored = store.current(reader) if reader.is_there else []
         memos = [
             memo
             for memo in _memos_from(stored, source)
@@ -97,10 +95,10 @@ class MemoView:
         ]
         return sorted(memos, key=lambda memo: not memo.pinned)
 
-    def get(self, memo_id: str, *, as_of: When = None) -> Memo:
-        """One memo as it is, or was at a time. Raises UnknownName."""
+    def get(self, memo_id: str) -> Memo:
+        """One memo. Raises UnknownName."""
         with self._read() as reader:
-            return store.find(reader, memo_id, entries.micros_of(as_of)).memo
+            return store.find(reader, memo_id).memo
 
     def history(self, memo_id: str) -> Memos:
         """Every version of a memo, oldest first, including its deletion. Raises UnknownName."""
@@ -115,7 +113,7 @@ class MemoView:
     def pinned(self) -> Memos:
         """The pinned memos, in the order they were first made."""
         with self._read() as reader:
-            return _memos_from(store.pinned_memos(reader))
+            return _memos_from(store.current(reader, " AND v.pinned = 1"))
 
     def written(self, source: str) -> frozenset[str]:
         """The ids of the lines of a conversation that memos stand for."""
@@ -170,7 +168,7 @@ class MemoView:
         if choice.memos is not None:  # the best first: a prompt may have room for some only
             memos = [hit.memo for hit in hits if hit.memo in choice.memos]
         with self._read() as reader:
-            pinned = _memos_from(store.pinned_memos(reader), source)
+            pinned = _memos_from(store.current(reader, " AND v.pinned = 1"), source)
             evidences = tuple(
                 _evidence(memo, lines, self._marks_of(reader, lines), wording)
                 for memo in dict.fromkeys((*pinned, *memos))
@@ -230,68 +228,6 @@ class MemoView:
             old = store.find(writer, memo_id)
             return self._record(writer, replace(old.memo, pinned=pinned), old)
 
-    def merge(
-        self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
-    ) -> Memo:
-        """Make one memo of several, under the id of the first. The others are deleted.
-
-        By default the memo has the topic of the first and the sentences of all.
-        Raises UnknownName, InputError.
-        """
-        names = list(dict.fromkeys(memo_ids))
-        if len(names) < 2:
-            message = f"a merge needs the ids of at least two memos, not {list(memo_ids)}"
-            raise InputError(message, param="memo_ids")
-        with self._write() as writer:
-            old = [store.find(writer, name) for name in names]
-            memos = [stored.memo for stored in old]
-            together = replace(
-                memos[0],
-                claims=tuple(dict.fromkeys(claim for memo in memos for claim in memo.claims)),
-                spans=tuple(span for memo in memos for span in memo.spans),
-                pinned=any(memo.pinned for memo in memos),
-            )
-            merged = _reword(together, topic, summary)
-            # The deletions come first, so that the merged memo does not repeat their lines.
-            for memo in memos[1:]:
-                self._record(writer, replace(_DELETED, id=memo.id, spans=memo.spans))
-            return self._record(writer, merged, *old)
-
-    def split(
-        self,
-        memo_id: str,
-        entry_id: str,
-        *,
-        topics: tuple[str, str] | None = None,
-        summaries: tuple[str, str] | None = None,
-    ) -> tuple[Memo, Memo]:
-        """Cut a memo in two before one of its lines. The first part keeps the id.
-
-        By default both parts keep the topic and all sentences. Raises UnknownName, InputError.
-        """
-        with self._write() as writer:
-            stored = store.find(writer, memo_id)
-            ids = stored.memo.entry_ids
-            if entry_id not in ids[1:]:
-                raise InputError(
-                    f"entry {entry_id!r} is not a line of memo {memo_id!r} after its first; "
-                    f"those are {', '.join(ids[1:]) or 'none'}"
-                )
-            at = ids.index(entry_id)
-            first, second = (
-                _reword(
-                    replace(stored.memo, id=name, spans=_only(stored.memo, lines)), topic, summary
-                )
-                for name, lines, topic, summary in zip(
-                    (memo_id, secrets.token_hex(8)),
-                    (ids[:at], ids[at:]),
-                    topics or (None, None),
-                    summaries or (None, None),
-                    strict=True,
-                )
-            )
-            return self._record(writer, first, stored), self._record(writer, second, stored)
-
     def delete(self, memo_id: str) -> None:
         """Delete a memo. Its lines stay in the journal, and no model writes about them again.
 
@@ -343,7 +279,7 @@ class MemoView:
             model = reader.model
             if model is None or model.name != self._embedder().name:
                 return
-            waiting = store.without_vector(reader, model)
+            waiting = store.current(reader, " AND (v.model IS NULL OR v.model <> ?)", model.id)
         if waiting:
             # The embedder is called outside any transaction: it may take long.
             texts = [stored.memo.option for stored in waiting]
@@ -454,14 +390,6 @@ def _reword(memo: Memo, topic: str | None, summary: str | None) -> Memo:
         texts = claims_of(changes.clean_summary(summary))
         memo = replace(memo, claims=tuple(Claim(text, True) for text in texts))
     return memo
-
-
-def _only(memo: Memo, lines: Sequence[str]) -> tuple[Span, ...]:
-    """A memo's spans with only some of its lines."""
-    ids = (tuple(line for line in span.entry_ids if line in lines) for span in memo.spans)
-    return tuple(
-        replace(span, entry_ids=left) for span, left in zip(memo.spans, ids, strict=True) if left
-    )
 
 
 def _clock(time: datetime, bound: datetime) -> datetime:

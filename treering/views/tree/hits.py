@@ -13,7 +13,6 @@ from treering.journal.space import SpaceReader
 from treering.records import Level
 from treering.search.context import Candidate
 from treering.search.ranking import Ranking
-from treering.search.relations.contract import MISSING
 from treering.search.rounds import RankedRows, RoundRanking
 from treering.search.searcher import Searcher
 from treering.views.choices import TreeMethod
@@ -51,7 +50,7 @@ def found_nodes(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list
     A round of a chat is one of the k, and has several texts. A traversal finds up to k at each
     level.
     """
-    rows = node_rows(ranked, query, k, how)
+    rows = _node_rows(ranked, query, k, how)
     summaries = [row for row in rows if row >= ranked.wide.texts]
     speaks_for = {row: row for row in rows}
     if summaries:
@@ -61,17 +60,10 @@ def found_nodes(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list
     return [[replace(text, unit=row) for text in shown[row]] for row in rows]
 
 
-def node_rows(
-    ranked: NodeRanking, query: int, k: int, how: Retrieval, *, placed: bool = False
-) -> list[int]:
-    """The rows of the nodes that are found, best first; of repetitions one.
-
-    With ``placed``, texts without a place in the tree are left out.
-    """
+def _node_rows(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[int]:
+    """The rows of the nodes that are found, best first; of repetitions one."""
     wide, ranking = ranked.wide, ranked.ranking
     allowed = wide.distinct(ranked.allowed)
-    if placed:
-        allowed &= wide.node != MISSING
     if how.level == "summaries":
         allowed[: wide.texts] = False
     if how.method == "traversal":

@@ -11,7 +11,6 @@ from treering import forks
 from treering.journal import work
 from treering.journal.contract import Reader
 from treering.journal.space import SpaceReader
-from treering.records import Why
 from treering.views.tree import store
 from treering.views.tree.shape import ROOT, Tree
 from treering.views.tree.texts import leaf_texts
@@ -28,7 +27,7 @@ class TreeNode:
     it stands for. A summary has ``made_by`` (a model's name or ``extractive``; None while its text
     is still to be made) and ``pending`` when something below it is not in its text yet. A leaf has
     ``entry_id`` and ``source``, and ``repeats`` counts how many more times exactly its text was
-    added; a round of a chat is of all its ``entry_ids``. ``score`` and ``why`` are set by a search.
+    added; a round of a chat is of all its ``entry_ids``.
     """
 
     number: int
@@ -42,8 +41,6 @@ class TreeNode:
     entry_ids: tuple[str, ...] = ()
     source: str | None = None
     repeats: int = 0
-    score: float | None = None
-    why: Why | None = None
 
 
 def shown_nodes(reader: SpaceReader, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:

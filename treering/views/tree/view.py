@@ -19,7 +19,6 @@ from treering.search.context import CountTokens, Layout, assemble_whole
 from treering.search.filters import allowed_rows
 from treering.search.relations.contract import Plan
 from treering.search.searcher import check_choice, check_count, check_queries, known_until
-from treering.views.choices import TreeMethod, check_setting
 from treering.views.contract import Resources
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import store
@@ -29,7 +28,6 @@ from treering.views.tree.hits import (
     NodeRanking,
     Retrieval,
     found_nodes,
-    node_rows,
 )
 from treering.views.tree.leaves import leaves_of_entry
 from treering.views.tree.node import (
@@ -165,35 +163,6 @@ class TreeView:
         return outline(nodes) if form == "outline" else as_json(nodes)
 
     # ------------------------------------------------------------------ answering from it
-
-    def search(
-        self,
-        query: str,
-        *,
-        k: int = 10,
-        method: TreeMethod = "collapsed",
-        least: float | None = None,
-    ) -> list[TreeNode]:
-        """The nodes, summaries and leaves alike, that are most like a query, best first.
-
-        ``collapsed`` compares all nodes. ``traversal`` takes the k most similar nodes at every
-        level among the children of the last k, so it returns up to k nodes per level. Nodes of a
-        cosine below ``least`` are left out.
-        """
-        check_choice("method", method, get_args(TreeMethod))
-        check_count("k", k)
-        if least is not None:
-            check_setting("least", least)
-        with self._rank([query], Filter(), "dense", {}) as ranked:
-            if ranked is None:
-                return []
-            rows = node_rows(ranked, 0, k, Retrieval("all", method, least), placed=True)
-            nodes = [int(ranked.wide.node[row]) for row in rows]
-            shown = shown_nodes(ranked.reader, ranked.tree, nodes)
-            whys = [ranked.ranking.why(row, 0) for row in rows]
-        return [
-            replace(node, score=why.cosine, why=why) for node, why in zip(shown, whys, strict=True)
-        ]
 
     def _settle_each(self, settler: SummarySettler, progress: Progress | None) -> None:
         """Insert text after text, each when the summaries above the last one are written."""
