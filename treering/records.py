@@ -155,9 +155,9 @@ class Hit:
 
     ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``. What its
     entry states does not hold any more if ``superseded_by`` is set, and may be out of date since
-    ``stale`` if that is. ``level`` is how deep it stands in the tree of summaries, 1 below the
-    root; None if it is not in it (yet). ``confidence`` is the probability that it answers the
-    query, 0 to 1, fitted to questions that were asked with their evidence in memory and without.
+    ``stale`` if that is. ``level`` is the depth of a summary in its tree, 1 below the root.
+    ``confidence`` is the probability that it answers the query, 0 to 1, fitted to questions that
+    were asked with their evidence in memory and without.
 
     ``space`` is the one that holds it.
 

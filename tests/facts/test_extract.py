@@ -150,16 +150,11 @@ def test_a_row_is_refused_unless_its_entry_supports_it() -> None:
         assert _is_kept(found, "I live\nin Graz, Austria.") is kept
 
 
-def test_a_value_is_whole_words_or_a_normal_form_of_a_number_or_date() -> None:
+def test_a_value_is_whole_words_of_its_quote() -> None:
     cases = [
-        ("Die Miete beträgt 1.180,50 Euro.", "1180.50", "1180 118050"),
-        ("Nothing weighs 12.5 kg there.", "12.5 12,50", "12 125 1,25 no here"),
-        ("Call 0664 123 456.", "0664123456", "664123456"),
-        ("Geburtstag: 3. Mai 1990", "1990-05-03 1990-05", "1990-05-04 1990-06-03 2026-05-03"),
-        ("Geboren am 03.05.1990.", "1990-05-03", "1990-05-04"),
-        ("The wedding is on 14 June.", "2026-06-14 2025-06-14", "2027-06-14 2026-07-14"),
-        ("I quit smoking yesterday.", "2026-05-02", "2026-05-03 2027-05-02 2026-06"),
-        ("Born in May 1990, not in 9999-12.", "1990-05", "1990-05-03 2026-05 9999-12-31"),
+        ("Die Miete beträgt 1.180,50 Euro.", "1.180,50", "1180 118050"),
+        ("Nothing weighs 12.5 kg there.", "12.5", "12 125 1,25 no here"),
+        ("Geboren am 03.05.1990.", "03.05.1990", "1990-05-04"),
         ("我住在北京3年了，电话是１２３４５６。", "北京 123456", "12345"),
     ]
     for text, kept, refused in cases:

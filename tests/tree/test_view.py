@@ -443,14 +443,6 @@ def test_a_search_at_the_level_of_summaries_finds_nodes_of_the_tree(memory: Memo
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-def test_every_hit_tells_its_level_in_the_tree(memory: Memory) -> None:
-    fill(memory)
-    assert {hit.level for hit in memory.search("Ana boat", k=20)} == {None}  # it has not grown yet
-    depth = {node.text: node.depth for node in everything(memory) if node.leaf}
-    assert {hit.text: hit.level for hit in memory.search("Ana boat", k=20)} == depth
-    assert len(set(depth.values())) > 1
-
-
 def test_a_summary_meets_a_filter_only_if_all_that_it_rests_on_does(memory: Memory) -> None:
     fill(memory)
     memory.tree.settle()

@@ -62,7 +62,6 @@ def read_quotes(
             seq,
             entry_by_seq[seq],
             cut(entry_by_seq[seq], spans.get(fragment)),
-            fragment,
             spans.get(fragment, (0, 0)),
         )
         for seq, fragment in zip(seqs, fragments, strict=True)
@@ -100,7 +99,6 @@ def hits(
                 metadata={key: value for key, value in entry.metadata.items() if key != BLOCK},
                 superseded_by=mark.superseded_by,
                 stale=mark.stale,
-                level=mark.level,
                 confidence=confidence,
                 space=space,
             )

@@ -12,12 +12,11 @@ from treering.split import Span
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A piece of an entry to be shown: the ``fragment`` of that number, at ``span`` in the text."""
+    """A piece of an entry to be shown: a fragment at ``span`` in the text."""
 
     seq: int
     entry: Entry
     text: str
-    fragment: int | None = None
     span: Span = (0, 0)
 
     @classmethod
@@ -30,20 +29,17 @@ class Quote:
 class Mark:
     """The facts of views about a quote.
 
-    ``superseded_by`` is the statement that holds instead, ``stale`` one that dates it, ``level``
-    its depth in the tree of summaries.
+    ``superseded_by`` is the statement that holds instead, ``stale`` one that dates it.
     """
 
     superseded_by: Newer | None = None
     stale: Newer | None = None
-    level: int | None = None
 
     def join(self, other: Mark) -> Mark:
         """Return this mark; its open fields are those of the other."""
         return Mark(
             superseded_by=self.superseded_by or other.superseded_by,
             stale=self.stale or other.stale,
-            level=other.level if self.level is None else self.level,
         )
 
 

@@ -174,25 +174,6 @@ def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Perio
     return found
 
 
-def names_date(text: str, date: str, now: datetime) -> bool:
-    """Return whether a text names a date such as "2026-05-03", or one in a month, "2026-05".
-
-    A date without a year is the latest one that has begun by ``now``, or the next.
-    """
-    year, month, day = (int(part) for part in f"{date}-0".split("-")[:3])
-    meant = _span(year, month, day)
-    in_digits = rf"(?<!\d)(?:0?{day}[./-]0?{month}|0?{month}[./-]0?{day})[./-]{year}(?!\d)"
-    if meant is None or re.search(in_digits, text):
-        return meant is not None
-    for named in _dates(text.lower(), now.replace(tzinfo=None), ()):
-        spans = [named.span]
-        if not named.has_year:
-            spans += filter(None, [_read(_date, named.match, named.span[0] + timedelta(days=366))])
-        if any(meant[0] <= first and end <= meant[1] for first, end in spans):
-            return True
-    return False
-
-
 def _is_joined(text: str, first: _Date, second: _Date) -> bool:
     """Return whether two dates are one period: "from May to July", "between May and July"."""
     link = text[first.stop : second.start]

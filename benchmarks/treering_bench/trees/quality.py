@@ -107,7 +107,9 @@ def _ratios(tree: Tree, leaf: int) -> Iterator[float]:
 
 
 def _sum(tree: Tree, node: int) -> Doubles:
-    return np.sum([tree.vector(leaf) for leaf in tree.leaves(node)], axis=0, dtype=np.float64)
+    leaves = [tree.vector(leaf) for leaf in tree.leaves(node)]
+    total: Doubles = np.sum(leaves, axis=0, dtype=np.float64)
+    return total
 
 
 def _square(tree: Tree, node: int) -> float:

@@ -23,7 +23,6 @@ from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 from treering.records import Entry, Progress
-from treering.search.periods import names_date
 from treering.search.terms import find_words
 from treering.views.facts import store
 from treering.views.facts.change import (
@@ -53,8 +52,6 @@ MAX_VALUE_CHARS: Final = 200
 MAX_NAME_CHARS: Final = 60
 
 _OF_SPEAKER: Final = re.compile(r"(?:my|the speaker's|speaker's)\s+", re.IGNORECASE)
-_DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d)?")
-_NUMBER: Final = re.compile(r"\d+(?:[.,']\d+| \d{3}(?!\d))*")
 
 Field = str | int | float | bool | None
 Batch = Mapping[int, Entry]
@@ -236,32 +233,11 @@ def _statement(row: FoundRow, entry: Entry, reader: str) -> Statement | None:
     sense = next((sense for sense in SENSES if sense == row.sense), None)
     if not quote or subject is None or sense is None or not _is_name(attribute):
         return None
-    if len(value) > MAX_VALUE_CHARS or not is_in_quote(value, quote[0], entry):
+    if len(value) > MAX_VALUE_CHARS or not find_words(_fold(value), _fold(quote[0])):
         return None
     single = row.single is True or is_single(attribute)
     found = quote.start(), quote.end(), single, speaker_of(entry), reader
     return Statement(subject, attribute, value, sense, *found)
-
-
-def is_in_quote(value: str, quote: str, entry: Entry) -> bool:
-    """Whether a quote holds a value: its words, or a number or date that it writes otherwise."""
-    value, quote = _fold(value), _fold(quote)
-    if find_words(value, quote):
-        return True
-    if _DATE.fullmatch(value):
-        return names_date(quote, value, entry.at or entry.added)
-    meant = _readings(value) if _NUMBER.fullmatch(value) else set()
-    return any(meant & _readings(number) for number in _NUMBER.findall(quote))
-
-
-def _readings(number: str) -> set[str]:
-    """The readings of a number, with a decimal point: "1,180" is "1180." or "1.18"."""
-    found = set()
-    for grouping, decimal in (",.", ".,"):
-        form = rf"(\d+|(?:0\d*|\d{{1,3}})(?:[{grouping}' ]\d{{3}})+)(?:[{decimal}](\d+))?"
-        if match := re.fullmatch(form, number):
-            found.add(f"{re.sub(r'[^0-9]', '', match[1])}.{(match[2] or '').rstrip('0')}")
-    return found
 
 
 def _subject(name: str, entry: Entry) -> str | None:

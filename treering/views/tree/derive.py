@@ -10,12 +10,10 @@ from treering.journal import work
 from treering.journal.erasure import Trace
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Progress
-from treering.search.marks import Mark, Quote
 from treering.views.contract import Erased, View
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE
 from treering.views.tree.grow import count_unplaced
-from treering.views.tree.leaves import levels
 from treering.views.tree.search import TreeRelatives
 from treering.views.tree.settings import tree_settings
 from treering.views.tree.texts import beside
@@ -77,16 +75,6 @@ class Summaries(View):
         """See ``View``. A tree that was never used is not grown."""
         if self._tree._is_used():
             self._tree.settle(progress)
-
-    def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
-        """See ``View``. The mark holds the depth of the fragment's leaf."""
-        fragments = [quote.fragment for quote in quotes if quote.fragment is not None]
-        depths = levels(reader, fragments)
-        return {
-            place: Mark(level=depths[quote.fragment])
-            for place, quote in enumerate(quotes)
-            if quote.fragment in depths
-        }
 
     def relation(self) -> TreeRelatives:
         """See ``View``."""

@@ -20,7 +20,6 @@ from treering.journal.space import EmbeddingModel
 from treering.records import Kind
 from treering.text import with_speaker
 from treering.views.fragments import store as fragments
-from treering.views.tree.shape import ROOT
 
 DIGEST_BYTES: Final = 16  # two texts share a digest by chance with probability 2^-64 in 2^32 texts
 
@@ -159,21 +158,6 @@ def leaves_of_entry(reader: Reader, seq: int) -> list[int]:
         (reader.space, seq),
     )
     return list(dict.fromkeys(int(row[0]) for row in rows))
-
-
-def levels(reader: Reader, wanted: Iterable[int]) -> dict[int, int]:
-    """The depth of each fragment's leaf, 1 below the root. Fragments without one are left out."""
-    rows = reader.rows(
-        "WITH RECURSIVE line (fragment, number, depth) AS ("
-        " SELECT fragment, number, 1 FROM leaf"
-        " WHERE space = ? AND fragment IN (SELECT value FROM json_each(?))"
-        " UNION ALL SELECT line.fragment, node.parent, line.depth + 1"
-        " FROM line JOIN node ON node.space = ? AND node.number = line.number"
-        " WHERE node.parent != ?)"
-        " SELECT fragment, MAX(depth) FROM line GROUP BY fragment",
-        (reader.space, json_list(wanted), reader.space, ROOT),
-    )
-    return {int(row[0]): int(row[1]) for row in rows}
 
 
 def detach(writer: Writer, gone: Iterable[int]) -> tuple[list[int], list[int]]:

@@ -171,7 +171,8 @@ class Tree:
 
     def vector(self, node: int) -> Floats:
         """The vector that inserts are compared with at this node, shape (d,)."""
-        return self._vectors[self._check_node(node)].copy()
+        vector: Floats = self._vectors[self._check_node(node)].copy()
+        return vector
 
     def leaves_below(self, node: int) -> int:
         """How many leaves a node stands for; 1 for a leaf."""
