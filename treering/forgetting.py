@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
-from treering import corrections, forks
+from treering import corrections
 from treering.errors import InputError, UnknownName
 from treering.hints import Hint
 from treering.ingest.intake import Intake
@@ -181,11 +181,11 @@ def drop_waiting_messages(space: Space, ids: Collection[str]) -> None:
     file = space.database.file
     if file is None:  # agents use memories in files
         return
-    with forks.importing():
-        from treering.hooks import inbox
+    from treering.hooks import inbox
+
     if any(inbox.waiting_jobs(str(file))):
-        with forks.importing():
-            from treering.hooks.jobs import drop_waiting
+        from treering.hooks.jobs import drop_waiting
+
         drop_waiting(str(file), space.name, ids)
 
 
@@ -193,8 +193,8 @@ def forget_space(space: Space, views: Views, name: str) -> Forgotten:
     """Erase a space of the same memory. Raise UnknownName."""
     checked = checked_name(name, "space") or ""
     file = space.database.file
-    with forks.importing():
-        from treering.hooks.jobs import removing_space
+    from treering.hooks.jobs import removing_space
+
     hidden = Space(space.database, checked).withheld
     with nullcontext() if file is None else removing_space(str(file), checked):
         with hidden.read() as reader:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, cast
 
-from treering import corrections, forks
+from treering import corrections
 from treering.chat.answer import Answer, Answerer
 from treering.chat.policies import find_policy
 from treering.chat.policy import Policy
@@ -121,21 +121,14 @@ class Memory:
         self._space = Space(database, space)
         self._exact = exact
         self._code_roots = code_roots
-        self._open_beside = open_beside  # a server shares its open spaces
         self._warns_of_paths = False  # only ``open`` sets it: a server's callers have other disks
-        self._begin(embedder, llm)
-        self._views.settler.warn_of_outdated()
-        self._intake.recover_if_possible()
-        # A forked process has no locks of other threads and no connections to models.
-        forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
-
-    def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
-        # Without reading: in a forked process the memory may be closed, or its file gone.
         self._account = ModelAccount(self._space, llm)
         self._answerer = Answerer(self._account)
         self._views = Views(self._space, embedder, self._account, self._exact, self._code_roots)
         self._intake = Intake(self._space, self._views.eraser, self._views.handover)
-        self._beside = SpacesBeside(self._views, llm, self._open_beside)
+        self._beside = SpacesBeside(self._views, llm, open_beside)
+        self._views.settler.warn_of_outdated()
+        self._intake.recover_if_possible()
 
     @classmethod
     def open(
@@ -192,8 +185,7 @@ class Memory:
 
     @property
     def _conversations(self) -> Conversations:
-        with forks.importing():  # here: adds and searches need none
-            from treering.chat.conversation import Conversations
+        from treering.chat.conversation import Conversations  # here: adds and searches need none
 
         return Conversations(self._space, self._account, self._views, self._intake, self._beside)
 
@@ -818,8 +810,8 @@ class Memory:
 
         Raises InputError naming the line that cannot be read.
         """
-        with forks.importing():  # here: readers of other programs' formats take long to import
-            from treering.ingest.transcripts.importing import import_content
+        # Here, because readers of other programs' formats take long to import.
+        from treering.ingest.transcripts.importing import import_content
 
         take_in = partial(self._import_lines, settings=settings, again_forgotten=again_forgotten)
         return import_content(lines, take_in, since, mask, progress)

@@ -1,4 +1,4 @@
-"""A memory in processes that were forked after it was opened."""
+"""A memory in processes that were forked after it was opened: they must open it themselves."""
 
 from __future__ import annotations
 
@@ -20,12 +20,22 @@ memory = Memory.open(path, embedder=HashingEmbedder(), llm="none")
 memory.add("Before.", source="parent")
 """
 
-PARENT_ENDS = (
+CHILD_OPENS = (
     _BEGIN
     + """
+from treering.errors import JournalError
 ended, end = os.pipe()
 if os.fork() == 0:
     os.close(end)
+    for use in (lambda: memory.add("Refused."), lambda: memory.search("Before", k=1)):
+        try:
+            use()
+        except JournalError as error:
+            assert "open it again here" in str(error), error
+        else:
+            raise AssertionError("the child may not use the memory of its parent")
+    memory.close()
+    memory = Memory.open(path, embedder=HashingEmbedder(), llm="none")
     for number in range(4):
         memory.add(f"Child {number}.", source="child")
     os.write(1, b"added\\n")
@@ -36,23 +46,24 @@ if os.fork() == 0:
     ENDING
 if sys.argv[2] == "closes":
     memory.close()
-elif sys.argv[2] == "is killed":
-    os.kill(os.getpid(), 9)
 """
 )
 
 
 @pytest.mark.parametrize("ending", ["os._exit(0)", "memory.close(); sys.exit()"])
 @pytest.mark.parametrize("parent", ["closes", "ends"])
-def test_what_a_child_adds_survives_its_parent(path: Path, parent: str, ending: str) -> None:
+def test_a_child_opens_the_memory_again_and_survives_its_parent(
+    path: Path, parent: str, ending: str
+) -> None:
     """The output is read until the child has ended too, which holds it open."""
-    run_script(PARENT_ENDS.replace("ENDING", ending), path, parent)
+    run_script(CHILD_OPENS.replace("ENDING", ending), path, parent)
     assert texts_in(path) == ["Before.", *(f"Child {number}." for number in range(8))]
 
 
 THREADS = (
     _BEGIN
     + """
+from treering.errors import JournalError
 def add(name):
     for number in range(6):
         memory.add(f"{name} {number}.", source=name)
@@ -63,9 +74,13 @@ for thread in threads:
 children = []
 for child in range(3):
     if (pid := os.fork()) == 0:
-        for number in range(3):
-            memory.add(f"child{child} {number}.", source=f"child{child}")
-            memory.search("number", k=1)
+        try:
+            with Memory.open(path, embedder=HashingEmbedder(), llm="none") as own:
+                own.add(f"child{child}.", source="children")
+        except JournalError as error:
+            assert "when this process was forked" in str(error), error
+        else:
+            print(f"child{child}.")
         sys.exit()
     children.append(pid)
     memory.add(f"parent {child}.", source="parent")
@@ -76,11 +91,10 @@ assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0, 0]
 )
 
 
-def test_children_forked_while_eight_threads_add_lose_nothing_and_do_not_hang(path: Path) -> None:
-    run_script(THREADS, path)
+def test_children_forked_while_eight_threads_add_are_refused_or_lose_nothing(path: Path) -> None:
+    stored = run_script(THREADS, path).splitlines()
     expected = {f"thread{name} {number}." for name in range(8) for number in range(6)}
-    expected |= {f"child{name} {number}." for name in range(3) for number in range(3)}
-    expected |= {"Before.", *(f"parent {number}." for number in range(3))}
+    expected |= {"Before.", *(f"parent {child}." for child in range(3)), *stored}
     texts = texts_in(path)
     assert set(texts) == expected
     assert len(texts) == len(expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -127,31 +126,3 @@ def test_who_closes_the_file_is_absent_and_comes_back_as_another(path: Path) -> 
         assert second.presence() != number
     with pytest.raises(JournalError, match="closed"):
         first.presence()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process cannot be forked here")
-def test_a_forked_process_is_another_one(path: Path) -> None:
-    done = programs.run(
-        [sys.executable, "-c", FORKED, str(path)],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        cwd=ROOT,
-        check=True,
-    )
-    assert done.stdout.split() == ["False", "True"]
-
-
-FORKED = """
-import os, sys
-from pathlib import Path
-from treering.journal import posix_locks
-path = Path(sys.argv[1])
-path.touch()
-inode = posix_locks.enter(path)
-number = posix_locks.presence(inode)
-if child := os.fork():
-    os.waitpid(child, 0)
-else:
-    print(posix_locks.presence(inode) == number, posix_locks.is_present(inode, number))
-"""

@@ -369,14 +369,18 @@ def test_a_process_is_present_until_it_is_killed(opened: PostgresDatabase, url: 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_has_connections_of_its_own(opened: PostgresDatabase) -> None:
+def test_a_forked_process_opens_connections_of_its_own(opened: PostgresDatabase, url: str) -> None:
     put(opened, "parent")
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
-            put(opened, "child")
-            status = 0 if names(opened) == ["parent", "child"] else 2
+            with pytest.raises(JournalError, match="forked"):
+                put(opened, "refused")
+            opened.close()
+            own = PostgresDatabase(url)
+            put(own, "child")
+            status = 0 if names(own) == ["parent", "child"] else 2
         finally:
             os._exit(status)
     assert os.waitpid(pid, 0)[1] == 0

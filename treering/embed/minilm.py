@@ -38,6 +38,7 @@ class _Model:
 
     session: onnxruntime.InferenceSession
     tokenizer: BertWordPieceTokenizer
+    process: int
 
 
 _models: Final[WeakValueDictionary[int | None, _Model]] = WeakValueDictionary()
@@ -79,7 +80,6 @@ class MiniLM:
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads
         self._model: _Model | None = None
-        forks.renew_in_child(self, MiniLM._renew_in_child)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
         """Mean-pooled unit vectors, shape (len(texts), 384)."""
@@ -105,18 +105,14 @@ class MiniLM:
         return unit
 
     def _load(self) -> _Model:
-        if self._model is None:
+        if self._model is None or self._model.process != os.getpid():
             with _loading:
                 model = _models.get(self._threads)
                 if model is None:
                     session = _open_session(_path(), self._threads)
-                    model = _models[self._threads] = _Model(session, _open_tokenizer())
+                    model = _models[self._threads] = _Model(session, _open_tokenizer(), os.getpid())
             self._model = model
         return self._model
-
-    def _renew_in_child(self) -> None:
-        """Load the model again in a forked process."""
-        self._model = None
 
 
 def batches(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -150,8 +146,7 @@ def _open_session(
     # Its builds send usage data to their maker unless they are told not to before they load.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     # Imported late: it starts threads, and a process forked after that would wait for them in vain.
-    with forks.importing():
-        import onnxruntime
+    import onnxruntime
 
     options = onnxruntime.SessionOptions()
     if threads is not None:
@@ -166,8 +161,7 @@ def _open_session(
 
 
 def _open_tokenizer() -> BertWordPieceTokenizer:
-    with forks.importing():
-        from tokenizers import BertWordPieceTokenizer  # here, as not every memory loads the model
+    from tokenizers import BertWordPieceTokenizer  # here, as not every memory loads the model
 
     source = resources.files("treering.embed").joinpath("data/vocab.txt")
     with resources.as_file(source) as vocabulary:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, suppress
 from typing import Any, Final, TypeVar, cast
 
-from treering import forks
 from treering.errors import JournalBusy, JournalError
 from treering.journal.contract import Outcome, Writer
 
@@ -40,10 +39,6 @@ class SharedWrites:
 
     def __init__(self, share_s: float = SHARE_S) -> None:
         self._share_s = share_s
-        self._begin()
-        forks.renew_in_child(self, SharedWrites._begin)
-
-    def _begin(self) -> None:
         self._lock = threading.Lock()  # protects what follows, and who has taken a change
         self._waiting: list[_Change] = []
         self._leader: _Change | None = None  # that of the thread that makes them
@@ -202,10 +197,6 @@ class SharedScrubs:
     """
 
     def __init__(self) -> None:
-        self._begin()
-        forks.renew_in_child(self, SharedScrubs._begin)
-
-    def _begin(self) -> None:
         self._has_ended = threading.Condition()  # protects what follows
         self._waiting: list[_Scrub] = []
         self._leader: _Scrub | None = None  # that of the thread that scrubs

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from treering import forks
 from treering.errors import InputError, MissingExtra, UnknownMemory
 from treering.journal.contract import Database
 from treering.journal.sqlite.database import SqliteDatabase
@@ -58,8 +57,7 @@ def _open_postgres(url: str, create: bool) -> Database:
 def _driver() -> Iterator[None]:
     """Around an import that needs PostgreSQL's driver. Raises MissingExtra."""
     try:
-        with forks.importing():
-            yield
+        yield
     except ImportError as error:
         raise MissingExtra.of("psycopg", "postgres") from error
 

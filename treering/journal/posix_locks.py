@@ -27,8 +27,6 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from treering import forks
-
 if sys.platform != "win32":
     import fcntl
 
@@ -57,7 +55,7 @@ class _OpenFile:
 _lock = threading.Lock()  # protects what follows, and the position in a stream while it is used
 _files: dict[Inode, _OpenFile] = {}
 _unusable: set[Inode] = set()
-FORKED: Final = (
+_FORKED: Final = (
     "it was being read or written when this process was forked; fork when nothing is under way, or "
     "start processes with the method 'spawn'"
 )
@@ -91,7 +89,7 @@ def enter(path: Path) -> Inode:
             inode = status.st_dev, status.st_ino
             _files[inode] = _OpenFile(name, stream)
         if inode in _unusable:
-            raise OSError(FORKED)
+            raise OSError(_FORKED)
         _files[inode].users += 1
     return inode
 
@@ -218,25 +216,16 @@ def relock(inode: Inode) -> None:
     presence(inode)
 
 
-def renew_in_child() -> None:
-    """Begin again in a forked process: it holds no locks, and must not move the parent's handle."""
+def leave_to_parent(*, was_quiet: bool) -> None:
+    """Begin again in a forked process, which holds no locks. Unless the parent ``was_quiet``,
+    SQLite's state of its files stays, and no connection of this process would take locks.
+    """
     global _lock
     _lock = threading.Lock()
-    for inode, file in _files.items():
-        file.number = None
-        with suppress(OSError):
-            stream = FileIO(file.name, "r+")
-            if inode_of(stream.fileno()) == inode:  # otherwise the file was moved
-                file.stream, stream = stream, file.stream
-            stream.close()
+    if not was_quiet:
+        _unusable.update(_files)
+    _files.clear()
 
-
-def make_unusable(inode: Inode) -> None:
-    """Refuse a file in this process, because SQLite's state of it belongs to the parent."""
-    _unusable.add(inode)
-
-
-forks.call_in_child(renew_in_child)
 
 if sys.platform != "win32":
 

@@ -17,7 +17,6 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from treering import forks
 from treering.arrays import Codes, Floats, union, without
 from treering.embed.quantised import LARGEST, Bytes, quantised, restored
 from treering.parallel import for_each
@@ -210,8 +209,8 @@ def _eight_bits(block: Block, out: Floats, digits: Sequence[Digit]) -> None:
 
 @cache
 def _numkong() -> ModuleType:
-    with forks.importing():
-        import numkong  # here, as it is over 40 MB on Linux, and small spaces do not need it
+    import numkong  # here, as it is over 40 MB on Linux, and small spaces do not need it
+
     return numkong
 
 

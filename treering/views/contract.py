@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from treering import forks
 from treering.embed.contract import Embedder
 from treering.errors import TreeringError, ViewError
 from treering.journal import damage
@@ -291,10 +290,6 @@ class Handover:
     """
 
     def __init__(self) -> None:
-        self._begin()
-        forks.renew_in_child(self, Handover._begin)
-
-    def _begin(self) -> None:
         self._lock = threading.Lock()  # protects what follows: threads of one process may add
         self._stored: dict[int, Stored] = {}
         self._bytes = 0

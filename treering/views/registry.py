@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treering import forks
 from treering.embed.contract import Embedder
 from treering.errors import (
     EmbeddingError,
@@ -143,8 +142,8 @@ class Views:
     def code(self) -> CodeMemory:
         """The code of the space. Its parsers, graphs and guard are imported when it is first used:
         that takes as long as all that an add and a search need."""
-        with forks.importing():
-            from treering.views.code.memory import CodeMemory
+        from treering.views.code.memory import CodeMemory
+
         with self._opening_code:
             if self._code is None:
                 self._code = CodeMemory(
@@ -379,8 +378,7 @@ class Views:
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""
-        with forks.importing():
-            from treering.views.fit import fit  # here, as nothing else needs its trials
+        from treering.views.fit import fit  # here, as nothing else needs its trials
 
         with self._space.read() as reader:
             stored = ledger.settings(reader)
@@ -394,8 +392,7 @@ class Views:
 
     def suggest_relations(self, progress: Progress | None) -> list[Suggestion]:
         """Relations that the language model proposes, kept if they rank better."""
-        with forks.importing():
-            from treering.views.suggest import suggest
+        from treering.views.suggest import suggest
 
         trials = partial(self._scoring, progress=progress)
         return suggest(self._space, trials, self.embedder, self._account)
@@ -466,6 +463,6 @@ def _corpus(space: Space, exact: bool) -> FragmentSource:
     limit = space.database.limit
     if limit is None:
         return loaded
-    with forks.importing():
-        from treering.views.candidates.source import CandidateSource
+    from treering.views.candidates.source import CandidateSource
+
     return CandidateSource(space, loaded, limit)

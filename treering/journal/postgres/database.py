@@ -12,7 +12,6 @@ writer with the last lock waits for no other writer, so writers never wait in a 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,7 +22,6 @@ import psycopg
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from treering import forks
 from treering.errors import JournalBusy, JournalError
 from treering.journal import storage
 from treering.journal.contract import SCRUB_WAIT_S, Reader, Writer
@@ -35,6 +33,7 @@ from treering.journal.postgres.statements import adapt
 from treering.journal.postgres.transaction import PostgresTransaction, enter
 from treering.journal.schema import refuse_unreadable
 from treering.journal.space import UNNAMED, retry
+from treering.journal.usage import DatabaseUse
 
 T = TypeVar("T")
 
@@ -64,7 +63,6 @@ _CHECKSUMS: Final = (
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 PgConnection = psycopg.Connection[TupleRow]
-Pool = ConnectionPool[PgConnection]
 
 
 class PostgresDatabase:
@@ -81,17 +79,25 @@ class PostgresDatabase:
         self.url = self._location.shown
         self._local = threading.local()
         self._queues = locks.WriterQueues(self._location.pool)
-        self._closed_message = f"{self.url} has been closed; open it again"
-        self._usage = forks.DatabaseUse(self._closed_message)
-        self._closed = False
+        self._usage = DatabaseUse(self.url)
         self._keys: dict[str, str] = {}
         self._scrubs = SharedScrubs()
         self._process = locks.ProcessLocks(self._connect, self._location.schema)
         self._locks = locks.WriterLocks(self._location.schema)
         with self._usage.enter():
             retry(lambda: self._prepare(create))
-        self._pool = self._new_pool()
-        forks.renew_in_child(self, PostgresDatabase._renew_in_child)
+        self._pool = ConnectionPool(
+            self._location.conninfo,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=self._location.pool,
+            timeout=POOL_TIMEOUT_S,
+            configure=self._configure,
+            check=ConnectionPool.check_connection,  # a server that was restarted is noticed
+            name="treering",
+            open=True,
+        )
+        self._usage.owned = self._pool, self._process
 
     def _prepare(self, create: bool) -> None:
         with translate_errors(self.url), self._connect() as connection:
@@ -234,15 +240,13 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Close all connections, once the transactions of other threads have ended."""
-        if self._closed:
-            return
-        self._closed = True
-        self._usage.end_uses()
-        current = self._current()
-        if current is not None:  # the connection returns to the pool when the block ends
-            current.refuse(self._closed_message)
-        self._pool.close()
-        self._process.close()
+        with suppress(JournalError), self._usage.enter():  # closed already, or the parent's
+            self._usage.end_uses()
+            current = self._current()
+            if current is not None:  # the connection returns to the pool when the block ends
+                current.refuse = self._usage.refuse_closed
+            self._pool.close()
+            self._process.close()
 
     # ------------------------------------------------------------------ connections
 
@@ -253,29 +257,28 @@ class PostgresDatabase:
 
     def _current(self) -> PostgresTransaction | None:
         """The transaction of this thread, if one is under way."""
-        pid, transaction = getattr(self._local, "current", (0, None))
-        return transaction if pid == os.getpid() else None
+        self._usage.refuse_forked()
+        return getattr(self._local, "current", None)
 
     @contextmanager
     def _transaction(
         self, begin: str, space: str | None
     ) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
         """A transaction that the block ends; rolled back if the block raises."""
-        pid = os.getpid()
         with self._borrow() as connection:
             transaction = PostgresTransaction(connection, self.url, self._keys, self._locks, space)
             try:
                 self._begin(connection, f"{begin}; {enter(space)}")
-                self._local.current = pid, transaction
+                self._local.current = transaction
                 yield transaction, connection
             except BaseException:
                 # In a process that was forked amid it, the connection is the parent's.
-                if pid == os.getpid():
+                if not self._usage.is_forked():
                     with suppress(psycopg.Error):
                         connection.execute("ROLLBACK")
                 raise
             finally:
-                self._local.current = 0, None
+                self._local.current = None
 
     def _begin(self, connection: PgConnection, begin: str) -> None:
         """Begin a transaction, in one round trip. Raises JournalVersionError.
@@ -297,24 +300,24 @@ class PostgresDatabase:
         if current is not None:
             yield current.connection
             return
-        pool, pid = self._pool, os.getpid()
         with translate_errors(self.url):
-            connection = self._get(pool)
+            connection = self._get()
         try:
             yield connection
         finally:
-            if pid == os.getpid():
-                pool.putconn(connection)
+            if not self._usage.is_forked():
+                self._pool.putconn(connection)
 
-    def _get(self, pool: Pool) -> PgConnection:
+    def _get(self) -> PgConnection:
         try:
             with suppress(PoolTimeout):
-                return pool.getconn(PROBE_S)
+                return self._pool.getconn(PROBE_S)
             with self._connect():  # raises the reason if the server cannot be reached
                 pass
-            return pool.getconn()
+            return self._pool.getconn()
         except PoolClosed:
-            raise JournalError(self._closed_message) from None
+            self._usage.refuse_closed()
+            raise
 
     def _connect(self) -> PgConnection:
         """A connection beside the pool. Raises psycopg.Error."""
@@ -327,28 +330,3 @@ class PostgresDatabase:
         name = self._location.schema
         connection.execute(f'SET search_path TO "{name}"')
         connection.execute(_DURABLE)
-
-    def _new_pool(self) -> Pool:
-        return ConnectionPool(
-            self._location.conninfo,
-            kwargs={"autocommit": True},
-            min_size=1,
-            max_size=self._location.pool,
-            timeout=POOL_TIMEOUT_S,
-            configure=self._configure,
-            check=ConnectionPool.check_connection,  # a server that was restarted is noticed
-            name="treering",
-            open=True,
-        )
-
-    def _renew_in_child(self) -> None:
-        """Begin again in a forked process: the connections are the parent's."""
-        forks.abandon(self._pool)
-        holder = self._process.renew_in_child()
-        if holder is not None:
-            forks.abandon(holder)
-        self._queues = locks.WriterQueues(self._location.pool)
-        self._usage.renew_in_child()
-        self._local = threading.local()
-        if not self._closed:
-            self._pool = self._new_pool()

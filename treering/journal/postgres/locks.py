@@ -76,9 +76,6 @@ class ProcessLocks:
         self._schema = schema
         self._holder: PgConnection | None = None
         self._number = 0
-        self._begin()
-
-    def _begin(self) -> None:
         self._lock = threading.Lock()  # protects the connection
         self._changed = threading.Condition()  # protects the tasks that threads have taken
         self._tasks: set[int] = set()
@@ -123,12 +120,6 @@ class ProcessLocks:
             if self._holder is not None:
                 self._holder.close()
                 self._holder = None
-
-    def renew_in_child(self) -> PgConnection | None:
-        """Begin again in a forked process; return the connection of the parent, if it has one."""
-        holder, self._holder = self._holder, None
-        self._begin()
-        return holder
 
     def _open(self) -> PgConnection:
         holder = self._connect()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final
@@ -76,7 +76,8 @@ class PostgresTransaction:
         self._keys = keys  # the key column of each table that rows were inserted into
         self._numbers = count()
         self._ended: list[str] = []
-        self._refusal: str | None = None
+        self.refuse: Callable[[], None] = lambda: None
+        """Called before each statement. It raises an error once the database was closed."""
         self.outcome: Outcome = "undone"
         """See ``Writer``. It stays unknown to who is interrupted while the server commits."""
 
@@ -85,10 +86,6 @@ class PostgresTransaction:
         self.outcome = "unknown"
         self.connection.execute("COMMIT")
         self.outcome = "stored"
-
-    def refuse(self, why: str) -> None:
-        """Answer everything that is still asked with this error."""
-        self._refusal = why
 
     @contextmanager
     def within(self, space: str | None) -> Iterator[None]:
@@ -112,8 +109,7 @@ class PostgresTransaction:
     @contextmanager
     def _use(self) -> Iterator[None]:
         """A use of the connection: translate its errors, and refuse it once closed."""
-        if self._refusal is not None:
-            raise JournalError(self._refusal)
+        self.refuse()
         with translated_errors(self._name):
             yield
 

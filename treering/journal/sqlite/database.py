@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakSet
 
-from treering import forks
 from treering.errors import (
     InputError,
     JournalBusy,
@@ -58,7 +58,7 @@ class SqliteDatabase:
         # Threads connect later, when another folder may be the current one.
         self._given = path.absolute()
         self.file = Path(os.path.realpath(self._given))
-        self._pool = ConnectionPool(self._connect, f"{path} has been closed; open it again")
+        self._pool = ConnectionPool(path, self._connect)
         self._inode: posix_locks.Inode | None = None
         _databases.add(self)
         try:
@@ -218,8 +218,7 @@ class SqliteDatabase:
 
         See ``ConnectionPool.close``.
         """
-        with forks.gate.inside():
-            self._pool.close(self._left)
+        self._pool.close(self._left)
 
     def _left(self) -> None:
         if self._inode is not None:
@@ -260,22 +259,19 @@ class SqliteDatabase:
         all connections of this process must be closed before one is opened.
         """
         inode = self._inode
-        if inode is None or forks.gate.is_inside() or not self._has_lost_locks(inode):
+        if inode is None or not self._has_lost_locks(inode):
             return
         # No thread of this process may use the file while its connections are exchanged. If one
         # uses it for too long, nothing changes here, and the next write notices the lost locks.
-        with forks.gate.alone() as is_quiet:
+        with _relocking, ExitStack() as stack:
+            pools = [each._pool for each in list(_databases) if each._inode == inode]
+            if any(pool.is_inside() for pool in pools):
+                return
+            is_quiet = all(stack.enter_context(pool.alone()) for pool in pools)
             if is_quiet and self._has_lost_locks(inode):  # no other thread was faster
-                for database in list(_databases):
-                    if database._inode == inode:
-                        database._pool.drop()
+                for pool in pools:
+                    pool.drop()
                 posix_locks.relock(inode)
-
-    def _renew_in_child(self) -> None:
-        """Begin again in a forked process; refuse the file if a transaction was open."""
-        is_usable = self._pool.begin_in_child(f"{self._path}: {posix_locks.FORKED}")
-        if not is_usable and self._inode is not None:
-            posix_locks.make_unusable(self._inode)
 
     def _connect(self) -> sqlite3.Connection:
         """A new connection to the file that is in place."""
@@ -351,11 +347,4 @@ class SqliteDatabase:
 
 
 _databases: WeakSet[SqliteDatabase] = WeakSet()
-
-
-def _renew_in_child() -> None:
-    for database in list(_databases):
-        database._renew_in_child()
-
-
-forks.call_in_child(_renew_in_child)
+_relocking = threading.Lock()  # two threads would each keep the other out of one of two pools

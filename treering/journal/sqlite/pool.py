@@ -5,24 +5,26 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 from weakref import WeakValueDictionary
 
 from treering import forks
+from treering.errors import JournalError
 from treering.journal import posix_locks
 from treering.journal.group_commit import SharedScrubs, SharedWrites
 from treering.journal.sqlite.failures import BUSY_TIMEOUT_S
+from treering.journal.usage import DatabaseUse
 
 MOST_FREE: Final = 8
 """Free connections that are kept, because opening one takes longer than a read."""
 
 
-class ConnectionPool(forks.DatabaseUse):
+class ConnectionPool(DatabaseUse):
     """Lends connections to threads until it is closed. Safe to use from many threads."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], why_closed: str) -> None:
-        super().__init__(why_closed)
+    def __init__(self, name: object, connect: Callable[[], sqlite3.Connection]) -> None:
+        super().__init__(name)
         self._connect = connect
         self._free: list[sqlite3.Connection] = []
         self._taken: dict[threading.Thread, sqlite3.Connection] = {}
@@ -33,7 +35,7 @@ class ConnectionPool(forks.DatabaseUse):
         """Return the connection of this thread, which has entered."""
         me = threading.current_thread()
         with self._idle:
-            self._refuse_closed()
+            self.refuse_closed()
             if me not in self._taken and self._free:
                 self._taken[me] = self._free.pop()
             if me in self._taken:
@@ -83,37 +85,29 @@ class ConnectionPool(forks.DatabaseUse):
         Closing a connection under another thread would crash SQLite. A connection that is not
         given back in time is closed when it is, and nothing is left then.
         """
-        is_quiet = self.end_uses()
-        with self._idle:
-            for unused in (self._free, self._scrubbing):
-                while unused:
-                    unused.pop().close()
-            if is_quiet:
-                self.drop()
-                leave()
+        with suppress(JournalError), self.enter():  # closed already, or the parent's
+            is_quiet = self.end_uses()
+            with self._idle:
+                for unused in (self._free, self._scrubbing):
+                    while unused:
+                        unused.pop().close()
+                if is_quiet:
+                    self.drop()
+                    leave()
 
     def drop(self) -> None:
         """Close all connections, which no other thread may be using."""
         for connection in self._forget_all():
             connection.close()
 
-    def begin_in_child(self, why_unusable: str) -> bool:
-        """Begin again in a forked process; return whether it may use the file.
-
-        The connections are closed, because new ones would share SQLite's state of the file and
-        take no locks of their own. That undoes nothing of the parent's if no transaction is open.
-        If one is, the connections stay as they are for ever, and the pool is closed.
+    def leave_to_parent(self, *, was_quiet: bool) -> None:
+        """Close the connections in a forked process: new ones would share SQLite's state of the
+        file, and take no locks of their own. If any was in use they stay as they are for ever.
         """
-        is_usable = forks.was_quiet() or not self._uses
-        self.renew_in_child()
-        if is_usable:
+        if was_quiet:
             self.drop()
-            return True
-        for connection in self._forget_all():
-            forks.abandon(connection)
-        self._closed = True
-        self._why_closed = why_unusable
-        return False
+        else:
+            super().leave_to_parent(was_quiet=was_quiet)
 
     def _take_new(self, me: threading.Thread) -> sqlite3.Connection:
         connection = self._connect()
@@ -149,10 +143,6 @@ class Queues:
     def __init__(self) -> None:
         self.scrubs = SharedScrubs()
         self.writes = SharedWrites()
-        self._begin()
-        forks.renew_in_child(self, Queues._begin)
-
-    def _begin(self) -> None:
         self.writing = threading.RLock()
 
 
@@ -167,3 +157,13 @@ def queues_of(inode: posix_locks.Inode) -> Queues:
         if queues is None:
             queues = _queues[inode] = Queues()
         return queues
+
+
+def _forget_queues() -> None:
+    """Forget the queues of the parent in a forked process: their locks may stay locked."""
+    global _finding
+    _finding = threading.Lock()
+    _queues.clear()
+
+
+forks.call_in_child(_forget_queues)

@@ -35,10 +35,6 @@ class Room:
 
     def __init__(self, most: int | None = None) -> None:
         self.most = most
-        self._begin()
-        forks.renew_in_child(self, Room._begin)
-
-    def _begin(self) -> None:
         self._lock = threading.Lock()  # protects the other attributes
         self._uses = count()
         self._sizes: WeakKeyDictionary[Releasable, tuple[int, int]] = WeakKeyDictionary()
@@ -74,6 +70,13 @@ class Room:
 
 ROOM: Final = Room()
 """The room of this process."""
+
+
+def _unlock() -> None:
+    ROOM._lock = threading.Lock()  # another thread of the parent may have had it
+
+
+forks.call_in_child(_unlock)
 
 
 def read_limit() -> int | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from treering import forks
 from treering.journal import work
 from treering.journal.contract import Reader
 from treering.journal.space import SpaceReader
@@ -160,8 +159,7 @@ class TreeStats:
 
 def measure(tree: Tree, tokens: Mapping[int, int]) -> TreeStats:
     """The shape of a tree; ``tokens`` holds the length of each node's text, if it has one."""
-    with forks.importing():
-        from statistics import median  # here, as it takes longer to import than to use
+    from statistics import median  # here, as it takes longer to import than to use
 
     by_depth: dict[int, list[int]] = {}
     for node, depth in tree.depths().items():

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from treering import forks
 from treering.arrays import Floats
 from treering.errors import MissingExtra
 from treering.views.choices import EdgeWeights
@@ -262,8 +261,7 @@ def matrix(
 ) -> Matrix:
     """A sparse matrix of its values that are not zero. Raises MissingExtra."""
     try:
-        with forks.importing():  # scipy takes long to import
-            from scipy import sparse
+        from scipy import sparse  # scipy takes long to import
     except ImportError as error:
         raise MissingExtra.of("scipy", "code") from error
     ends = (np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64))

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from treering import forks
-
 SAME_INTENT = 0.95
 """τ: instructions at least this similar speak of the same thing (the paper's value)."""
 
@@ -134,9 +132,8 @@ def with_changes(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
 def statements(source: str, language: str) -> tuple[CodeStatement, ...]:
     """Every statement of ``source`` in order, with repetitions."""
     # An `add` reads notes of rounds and parses no code: the parser comes with the first change.
-    with forks.importing():
-        from treering.views.code.parse.parser import syntax_root
-        from treering.views.code.parse.syntax import Syntax
+    from treering.views.code.parse.parser import syntax_root
+    from treering.views.code.parse.syntax import Syntax
 
     syntax = Syntax(syntax_root(source.encode(), language), language)
     return tuple(
