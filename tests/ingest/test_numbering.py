@@ -12,8 +12,8 @@ from treering.ingest.drafts import Numbering
 from treering.journal.writing import Draft
 
 MANY = 20_000
-MAX_BYTES = 40
-"""For each message; a dictionary of their digests takes some 200."""
+MAX_BYTES = 150
+"""For each message, whatever its length."""
 
 
 @given(st.lists(st.tuples(st.integers(0, 300), st.sampled_from(["chat", "mail"])), max_size=400))

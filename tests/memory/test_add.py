@@ -23,7 +23,7 @@ from treering.errors import (
     TextEncodingError,
     UnknownName,
 )
-from treering.ingest.drafts import ROLES, Envelope
+from treering.ingest.drafts import Envelope
 from treering.split.stream import MAX_ENTRY_CHARS
 
 CHAT: list[dict[str, Any]] = [
@@ -166,7 +166,7 @@ def test_what_is_said_of_a_text_is_checked(memory: Memory) -> None:
 
 
 def test_roles_as_models_and_chat_exports_have_them_are_accepted(memory: Memory) -> None:
-    roles = [*ROLES, "human", "ai", "model", "bot", "User", "user 2"]
+    roles = ["user", "tool", "human", "ai", "model", "bot", "User", "user 2"]
     memory.add([{"role": role, "content": "Hello there."} for role in roles])
     assert [entry.role for entry in memory.entries()] == roles
 

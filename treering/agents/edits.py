@@ -12,8 +12,8 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 from treering.errors import InputError
 
@@ -26,77 +26,46 @@ class SettingsEdit:
     """A value at a path: ``set`` there, or ``first`` in the list there, or set ``unless`` there is
     one already.
 
-    ``mark`` is a part of the value that still identifies it after a change by hand. ``made`` counts
-    the containers on the path that were made for it.
+    What is at the path of a ``set`` is treering's, and each item of a list that has the ``mark``.
     """
 
     path: tuple[str, ...]
     value: Any
     kind: Kind = "set"
     mark: str = ""
-    made: int = 0
-
-    @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Self:
-        """Return the edit that ``record`` describes."""
-        return cls(**{**record, "path": tuple(record["path"])})
-
-    def record(self) -> dict[str, Any]:
-        """Return the edit as JSON can hold it."""
-        return asdict(self)
-
-    @property
-    def name(self) -> str:
-        """The path with dots, in quotes."""
-        return repr(".".join(self.path))
 
 
-def put_in(text: str, form: Form, edits: Sequence[SettingsEdit]) -> tuple[str, list[SettingsEdit]]:
-    """Return the text with the edits, and the edits that were made.
+def put_in(text: str, form: Form, edits: Sequence[SettingsEdit]) -> str:
+    """Return the text with the edits instead of earlier ones; the same text if it has them.
 
-    Raise InputError if the place holds another value, or the file is broken.
+    Raise InputError if the file is broken, or a place holds another kind of value.
     """
-    done = []
+    value = read(text, form)
+    if all(_own_values(value, edit) == [edit.value] for edit in edits):
+        return text
+    text = take_out(text, form, edits)
     for edit in edits:
-        value = read(text, form)
-        there = _value_at(value, edit.path)
-        if there is not None and edit.kind == "unless":
-            continue
-        if there is not None and edit.kind == "set":
-            raise InputError(
-                f"{edit.name} is there already and was not written by `treering install`; remove "
-                "it by hand, then install again"
-            )
-        containers = edit.path if edit.kind == "first" else edit.path[:-1]
-        depths = range(1, len(containers) + 1)
-        made = sum(_value_at(value, containers[:depth]) is None for depth in depths)
-        text = _put_table(text, edit) if form == "toml" else _put_json(text, edit)
-        done.append(replace(edit, made=made))
-    return text, done
-
-
-def take_out(text: str, form: Form, edits: Sequence[SettingsEdit]) -> str:
-    """Return the text without the edits; those that are gone already are passed over.
-
-    Raise InputError if a value was changed by hand: its user has to remove it.
-    """
-    for edit in reversed(edits):
-        value = read(text, form)
-        there = _value_at(value, edit.path)
-        if _is_there(there, edit):
-            path = _path_to_remove(value, edit)
-            expected = _without(value, path)
-            cut = _cut_table if form == "toml" else _cut_json
-            text = cut(text, path, expected)
+        if edit.kind != "unless" or value_at(read(text, form), edit.path) is None:
+            text = _put_table(text, edit) if form == "toml" else _put_json(text, edit)
     return text
 
 
-def is_in(text: str, form: Form, edit: SettingsEdit) -> bool:
-    """Return whether a text has the value of an edit. Raise InputError if it is broken."""
-    there = _value_at(read(text, form), edit.path)
-    if edit.kind == "first":
-        return isinstance(there, list) and edit.value in there
-    return there is not None and (edit.kind == "unless" or bool(there == edit.value))
+def take_out(text: str, form: Form, edits: Sequence[SettingsEdit]) -> str:
+    """Return the text without treering's values, and without containers that held nothing else."""
+    cut = _cut_table if form == "toml" else _cut_json
+    for edit in sorted(edits, key=lambda edit: edit.kind == "unless"):
+        while (path := _path_to_remove(value := read(text, form), edit)) is not None:
+            text = cut(text, path, _without(value, path))
+    return text
+
+
+def value_at(value: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path of keys and places, or None."""
+    for key in path:
+        if isinstance(key, str) and not (isinstance(value, dict) and key in value):
+            return None
+        value = value[key]
+    return value
 
 
 def read(text: str, form: Form) -> Any:
@@ -119,52 +88,36 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _is_there(there: Any, edit: SettingsEdit) -> bool:
-    """Return whether our value is there. Raise InputError if it was changed by hand."""
-    if edit.kind == "first":
-        items = there if isinstance(there, list) else []
-        if edit.value in items:
-            return True
-        changed = [item for item in items if edit.mark and edit.mark in _dump(item)]
-    elif there == edit.value:
-        return True
-    else:
-        changed = [] if there is None else [there]
-    if changed:
-        raise InputError(
-            f"{edit.name} was changed by hand since `treering install` wrote it; remove it by "
-            f"hand, then run this again: {_dump(changed[0])[:300]}"
-        )
-    return False
-
-
 Path = tuple[str | int, ...]
 
 
-def _path_to_remove(value: Any, edit: SettingsEdit) -> Path:
-    """Return the path of our value, or of the outermost container made for it alone."""
-    path: Path = edit.path
+def _own_values(value: Any, edit: SettingsEdit) -> list[Any]:
+    there = value_at(value, edit.path)
     if edit.kind == "first":
-        path = (*path, _value_at(value, edit.path).index(edit.value))
-    for _ in range(edit.made):
-        if len(path) < 2 or len(_value_at(value, path[:-1])) > 1:
-            break
+        items = there if isinstance(there, list) else []
+        return [item for item in items if edit.mark in _dump(item)]
+    if there is None:
+        return []
+    return [edit.value if edit.kind == "unless" else there]
+
+
+def _path_to_remove(value: Any, edit: SettingsEdit) -> Path | None:
+    """Return the path of one of our values, or of the outermost container that holds it alone."""
+    path: Path = edit.path
+    own = _own_values(value, edit)
+    if not own or (edit.kind == "unless" and value != {path[0]: own[0]}):
+        return None
+    if edit.kind == "first":
+        path = (*path, value_at(value, path).index(own[0]))
+    while len(path) > 1 and len(value_at(value, path[:-1])) == 1:
         path = path[:-1]
     return path
 
 
 def _without(value: Any, path: Path) -> Any:
     rest = deepcopy(value)
-    del _value_at(rest, path[:-1])[path[-1]]
+    del value_at(rest, path[:-1])[path[-1]]
     return rest
-
-
-def _value_at(value: Any, path: Sequence[str | int]) -> Any:
-    for key in path:
-        if isinstance(key, str) and not (isinstance(value, dict) and key in value):
-            return None
-        value = value[key]
-    return value
 
 
 def _dump(value: Any) -> str:
@@ -244,7 +197,7 @@ def _put_json(text: str, edit: SettingsEdit) -> str:
     depth, at = _place(text, path)
     if depth == len(path):
         if text[at] != "[":
-            raise InputError(f"{edit.name} must be a list")
+            raise InputError(f"{'.'.join(path)!r} must be a list")
         return _insert(text, at, value)
     if text[at] != "{":
         where = repr(".".join(path[:depth])) if depth else "the whole file"
@@ -329,7 +282,7 @@ def _put_table(text: str, edit: SettingsEdit) -> str:
     for key in edit.path[:-1]:
         above = above.setdefault(key, {})
         if not isinstance(above, dict):
-            raise InputError(f"{edit.name}: {key} must be a table")
+            raise InputError(f"{'.'.join(edit.path)!r}: {key} must be a table")
     above[edit.path[-1]] = edit.value
     return _check_meaning(text + gap + end.join(lines) + end, "toml", expected, edit.path)
 
@@ -341,7 +294,11 @@ def _cut_table(text: str, path: Path, expected: Mapping[str, Any]) -> str:
     )
     for match in re.finditer(rf"^[ \t]*\[[ \t]*{keys}[ \t]*[.\]]", text, re.MULTILINE):
         following = _HEADER.search(text, match.end())
-        after = text[: match.start()] + text[following.start() if following else len(text) :]
+        after = text[: match.start()]
+        if following:
+            after += text[following.start() :]
+        elif after:  # the empty line before the table goes, too
+            after = after.rstrip() + ("\r\n" if "\r\n" in text else "\n")
         try:
             return _check_meaning(after, "toml", expected, path)
         except InputError:

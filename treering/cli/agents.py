@@ -37,8 +37,9 @@ def install(
 ) -> None:
     """Put treering into an agent's settings: the MCP server and, where it has them, hooks.
 
-    Comments and everything else in the files stay as they are, and a copy of each is kept. A second
-    run changes nothing. The agent's memory is your own, or the one that --memory names. In it each
+    Comments and everything else in the files stay as they are, and a copy of each is kept. A server
+    called treering is replaced, and so are hooks that run `treering hook`. A second run changes
+    nothing. The agent's memory is your own, or the one that --memory names. In it each
     project has its own space, unless --space names one for all.
     """
     if client is None:
@@ -73,10 +74,9 @@ def install(
 
 @command(commands, client="The agent.")
 def uninstall(run: Run, client: str, dry_run: bool = False) -> None:
-    """Remove treering from an agent's settings; the memory stays.
+    """Remove the server called treering and the hooks that run `treering hook` from an agent.
 
-    A file that is as `install` left it gets its former bytes back. From one that was written since,
-    only treering's values are removed. Values that you changed by hand stay; you are told which.
+    Everything else in its settings stays, and so does the memory.
     """
     from treering.agents import installer
     from treering.agents.clients import CLIENTS, client_named
@@ -84,7 +84,7 @@ def uninstall(run: Run, client: str, dry_run: bool = False) -> None:
 
     plans = installer.uninstall(client_named(client), dry_run=dry_run)
     _print_plans(run, plans, dry_run)
-    if not dry_run and not any(map(installer.is_installed, CLIENTS)):
+    if not dry_run and not any(map(installer.installed_server, CLIENTS)):
         stop_all(run.hook_memory)
 
 
@@ -126,7 +126,7 @@ def _list(run: Run) -> None:
     from treering.agents.clients import CLIENTS
 
     for client in CLIENTS:
-        installed, found = installer.is_installed(client), client.is_here
+        installed, found = installer.installed_server(client) is not None, client.is_here
         state = "installed" if installed else "found" if found else "not found"
         record = {
             "client": client.name,

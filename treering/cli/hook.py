@@ -22,8 +22,12 @@ app = typer.Typer(
 )
 
 
-@group(app, on=opt("Switch hooks on, or off, in the project of this folder first.", "--on/--off"))
-def hook(run: Run, on: bool | None = None) -> None:
+@group(
+    app,
+    on=opt("Switch hooks on, or off, in the project of this folder first.", "--on/--off"),
+    stop="First end the servers that keep memories warm; the next hook starts one.",
+)
+def hook(run: Run, on: bool | None = None, stop: bool = False) -> None:
     """Show the memory, project and space of hooks in this folder, and whether they are on.
 
     Agents run `treering hook EVENT` with the event's JSON on standard input. session-start and
@@ -34,6 +38,11 @@ def hook(run: Run, on: bool | None = None) -> None:
     if on is not None:
         switches.switch(project, on)
     installed = _installed_memories()
+    if stop:
+        from treering.agents.server import stop as stop_server
+
+        stopped = [stop_server(place) for place in {run.hook_memory, *installed.values()}]
+        note("the server has ended" if any(stopped) else "no server runs")
     is_on = not switches.is_off(project)
     record: dict[str, Any] = {
         "memory": next(iter(installed.values()), run.hook_memory),
@@ -70,32 +79,6 @@ def log(run: Run, limit: int = 20) -> None:
     nothing = "no hook of an agent has run yet; `treering install` lists the agents that are here"
     records = hook_log.records(limit)
     run.out.emit_all(records, lambda record: _record_parts(record, run.embedder), nothing)
-
-
-@command(
-    app,
-    idle=opt(
-        "End after so long without a hook. Default: $TREERING_HOOK_IDLE, else 1800.",
-        min=0.1,
-        metavar="SECONDS",
-        envvar="TREERING_HOOK_IDLE",
-        show_envvar=False,
-    ),
-    stop="End the server that runs; the next hook starts another.",
-)
-def serve(run: Run, idle: float = 1800.0, stop: bool = False) -> None:
-    """Keep a memory warm for hooks, which start this by themselves."""
-    from treering.agents.server import serve as serve_hooks
-    from treering.agents.server import stop as stop_server
-
-    memory = run.hook_memory
-    if stop:
-        stopped = [stop_server(place) for place in {memory, *_installed_memories().values()}]
-        ran = any(stopped)
-        run.out.emit({"stopped": ran}, "the server has ended" if ran else "no server runs")
-        return
-    if not serve_hooks(memory, idle_s=idle, embedder=run.embedder):
-        note(f"another server keeps {memory} warm already")
 
 
 def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -22,16 +20,12 @@ from treering.text import check_text
 PRIVATE_ONLY = "[private]"
 """Stands for a message of which nothing may be stored: a conversation keeps its turns."""
 
-ROLES = ("user", "assistant", "system", "developer", "tool", "function")
-"""The roles of OpenAI's messages."""
-
 MOST_NAMES = 1_000
 """Checked names that are remembered."""
 
 _CONTENT = Draft._fields.index("key")
 """The fields of a draft before its key are its content."""
 
-_EIGHT_BYTES = (1 << 64) - 1
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
 
@@ -161,8 +155,6 @@ def _metadata_json(metadata: Mapping[str, JSON]) -> str:
 
 def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft:
     role = _checked_name(message.get("role"), f"{what}: role")
-    if role and (meant := _misspelt(role)):
-        raise InputError(f"{what}: role is {role!r}; did you mean {meant!r}?")
     name = _checked_name(message.get("name"), f"{what}: name")
     at = message.get("at")
     return Draft(
@@ -216,18 +208,6 @@ def _sound_name(name: object) -> str | None:
     return checked_name(name, "name")
 
 
-@lru_cache(maxsize=64)
-def _misspelt(role: str) -> str | None:
-    """The role that a mistyped one was meant to be; None for one that may well be another.
-
-    Chats of other programs have roles of their own, such as "human" or "narrator". A role that
-    nearly is one of OpenAI's is a slip: as it stands, a reply would pass for what a person said.
-    """
-    if role in ROLES or role.casefold() in ROLES or not role.isalpha():
-        return None
-    return next(iter(get_close_matches(role, ROLES, n=1, cutoff=0.8)), None)
-
-
 def _clean_text(message: Mapping[str, Any], envelope: Envelope, what: str) -> str:
     text = envelope.clean(check_text(_content(message, what), what))
     return text if text.strip() else PRIVATE_ONLY
@@ -268,48 +248,17 @@ class Numbering:
     """
 
     def __init__(self) -> None:
-        self._seen = _Occurrences()
+        self._seen: set[int] = set()  # hashes: a file may have millions of messages
+        self._again: dict[int, int] = {}
 
     def number(self, draft: Draft, source: str) -> Draft:
         """The draft with its key."""
-        count = self._seen.count(hash((source, draft[:_CONTENT])) & _EIGHT_BYTES)
-        return draft._replace(key=str(count)) if count else draft
-
-
-class _Occurrences:
-    """How often numbers of eight bytes came: some 20 bytes for each, as files have millions.
-
-    They stand in a table with open addressing, of which at most two thirds are filled.
-    """
-
-    def __init__(self) -> None:
-        self._table = array("Q", bytes(8 * 64))
-        self._last = len(self._table) - 1
-        self._used = 0
-        self._again: dict[int, int] = {}
-
-    def count(self, number: int) -> int:
-        """How often a number came before; it counts from now on."""
-        number = number or 1  # 0 is an empty place
-        table, last = self._table, self._last
-        place = number & last
-        while (there := table[place]) and there != number:
-            place = (place + 1) & last
-        if there:
-            self._again[number] = again = self._again.get(number, 0) + 1
-            return again
-        table[place] = number
-        self._used += 1
-        if 3 * self._used > 2 * last:
-            self._grow()
-        return 0
-
-    def _grow(self) -> None:
-        before, self._used = self._table, 0
-        self._table = array("Q", bytes(8 * 2 * len(before)))
-        self._last = len(self._table) - 1
-        for number in filter(None, before):
-            self.count(number)
+        content = hash((source, draft[:_CONTENT]))
+        if content not in self._seen:
+            self._seen.add(content)
+            return draft
+        self._again[content] = count = self._again.get(content, 0) + 1
+        return draft._replace(key=str(count))
 
 
 def with_keys(drafts: Iterable[Draft], source: str) -> Iterator[Draft]:
