@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from treering.errors import InputError, UnknownEntry, UnknownName
 from treering.ingest import withheld
@@ -26,6 +26,10 @@ from treering.views.registry import Views
 
 if TYPE_CHECKING:
     from treering.memory import Memory
+
+
+AGENT: Final = "agent"
+"""The author of proposals of an agent without a key."""
 
 
 class _GoesWith(Exception):

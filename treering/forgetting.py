@@ -101,25 +101,6 @@ def _forget_visible(
         raise
 
 
-def doomed_ids(space: Space, entry_ids: Sequence[str], condition: Filter) -> set[str]:
-    """Return the ids that ``forget_entries`` would erase, withheld ones too. Raise as it does."""
-    _check_choice(entry_ids, condition)
-    held = held_alone(space, entry_ids)
-    visible = [each for each in entry_ids if each not in held]
-    with space.read() as reader:
-        reader.ensure_there()
-        if not entry_ids:
-            refuse_hidden(reader, condition)
-        seqs = [] if held and not visible else matching_seqs(reader, visible, condition)
-        doomed = set(entries.identities(reader, seqs))
-    with space.withheld.read() as reader:
-        if reader.is_there:
-            chosen = entries.seqs_of(reader, reader.id, entry_ids) if entry_ids else None
-            matching = entries.matching_seqs(reader, reader.id, condition, chosen)
-            doomed.update(entries.identities(reader, list(matching)))
-    return doomed
-
-
 def _check_choice(entry_ids: Sequence[str], condition: Filter) -> None:
     if condition.as_of is not None:
         raise InputError("as_of looks back; to erase older entries give until")

@@ -664,7 +664,8 @@ class Memory:
 
         With both, erase the entries of these ids that meet the filter. ``replies`` also erases
         replies of a model that may quote them, which the receipt names otherwise; ``copies`` also
-        erases copies that ``share`` made, which the receipt counts otherwise. If another
+        erases copies that ``share`` made, which the receipt counts otherwise, and those of entries
+        that are forgotten already. If another
         process reads the file for long, ``scrubbed`` is False: the next ``forget``, ``settle`` or
         opening, or a running server, then removes the text from its bytes.
 
@@ -675,14 +676,19 @@ class Memory:
         JournalCorrupt if a damaged index hides entries that may match. Nothing is erased then.
         """
         condition, beside = to_filter(where), self._beside
-        # Copies first: once the entries are gone, no id leads to them.
-        gone = beside.forget_copies(entry_ids, condition, replies=replies) if copies else []
-        forgotten = forget_entries(
-            self._space, self._views, self._intake, entry_ids, condition, replies=replies
-        )
-        left = sum(map(len, beside.copies(forgotten.entries).values()))
-        scrubbed = forgotten.scrubbed and all(one.scrubbed for one in gone)
-        return replace(forgotten, copies=left, scrubbed=scrubbed)
+        try:
+            forgotten = forget_entries(
+                self._space, self._views, self._intake, entry_ids, condition, replies=replies
+            )
+        except UnknownName:
+            if not copies or where or not beside.copies(entry_ids):
+                raise
+            forgotten = Forgotten((), (), {}, scrubbed=True)  # forgotten before, without copies
+        if not copies:
+            left = sum(map(len, beside.copies(forgotten.entries).values()))
+            return replace(forgotten, copies=left)
+        gone = beside.forget_copies(forgotten.entries or entry_ids, replies=replies)
+        return replace(forgotten, scrubbed=all(one.scrubbed for one in (forgotten, *gone)))
 
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of this file: all it holds, its name, and the keys that open only it.
@@ -824,6 +830,7 @@ class Memory:
         again_forgotten: bool,
         progress: Progress | None = None,
     ) -> Receipt:
+        lines = self._beside.note_copies_in(lines)
         receipt = self._intake.restore(lines, settings=settings, again_forgotten=again_forgotten)
         return index(self._views, receipt, progress)
 

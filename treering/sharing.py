@@ -6,17 +6,17 @@ import hashlib
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
-from treering.forgetting import doomed_ids, forget_entries
+from treering.forgetting import forget_entries
 from treering.ingest.intake import Intake
-from treering.journal import entries
+from treering.journal import entries, storage
 from treering.journal.fields import checked_name, metadata_json
-from treering.journal.space import Space, begin
+from treering.journal.space import UNNAMED, WITHHELD, Space, begin
 from treering.journal.writing import Draft
 from treering.llm.account import ModelAccount
 from treering.llm.contract import LLM
@@ -155,31 +155,51 @@ class SpacesBeside:
             seqs = entries.matching_ids(reader, reader.id, Filter(), entry_ids)
             shared = entries.there(reader, sorted(seqs))
         drafts = [_copy_draft(name, entry) for entry in shared.values()]
+        self._note_copies()
         return self._intake(target).copy_in(f"shared/{name}", drafts), target
 
     def copies(self, entry_ids: Collection[str]) -> dict[str, list[str]]:
-        """Return the ids of the copies of entries of the own space, by the space that has them."""
+        """Return the ids of the copies of entries of the own space, by the space that has them.
+
+        They follow from the ids of the entries, which may be gone.
+        """
         own = self._own.space
         ids = json.dumps(sorted(_copy_id(own.name, entry_id) for entry_id in entry_ids))
         found: dict[str, list[str]] = defaultdict(list)
         with own.database.read() as reader:
+            if not storage.has_copies(reader):
+                return found
             for name, copy in reader.rows(
                 "SELECT s.name, e.id FROM space s JOIN entry e ON e.space = s.id"
                 " WHERE s.name <> ? AND e.id IN (SELECT value FROM json_each(?))",
                 (own.name, ids),
             ):
-                found[str(name)].append(str(copy))
+                found[str(name).removeprefix(WITHHELD)].append(str(copy))
         return found
 
-    def forget_copies(
-        self, entry_ids: Sequence[str], condition: Filter, *, replies: bool
-    ) -> list[Forgotten]:
-        """Erase the copies of entries that are about to be erased. Raise as ``forget`` does."""
-        doomed = doomed_ids(self._own.space, entry_ids, condition)  # it raises before any copy goes
+    def forget_copies(self, entry_ids: Collection[str], *, replies: bool) -> list[Forgotten]:
+        """Erase the copies of entries. Raise as ``forget`` does."""
         return [
             forget_entries(views.space, views, self._intake(views), ids, Filter(), replies=replies)
-            for views, ids in ((self.views(name), ids) for name, ids in self.copies(doomed).items())
+            for views, ids in (
+                (self.views(name), ids) for name, ids in self.copies(entry_ids).items()
+            )
         ]
+
+    def note_copies_in(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines of an export, which may have copies that other entries lead to."""
+        for line in lines:
+            if ORIGIN in line:
+                self._note_copies()
+            yield line
+
+    def _note_copies(self) -> None:
+        database = self._own.space.database
+        with database.read() as reader:
+            is_noted = storage.has_copies(reader)
+        if not is_noted:
+            with database.write(UNNAMED) as writer:
+                storage.note_copies(writer)
 
     @staticmethod
     def _intake(views: Views) -> Intake:
@@ -203,7 +223,7 @@ class SpacesBeside:
                 embedder = own.embedder
                 if model is not None and model.name != embedder.name:
                     embedder = open_embedder(model.name)
-                account = ModelAccount(space, self._llm)
+                account = ModelAccount(space, self._llm)  # opens no model: only settling asks it
                 views = self._opened[name] = Views(space, embedder, account, own.is_exact)
             return views
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -219,6 +220,27 @@ def test_forget_names_the_copies_that_stay_and_erases_them_on_request(
     assert (done.entries, done.copies) == ((first.id,), 0)
     assert [copy.text for copy in team.entries(source="shared/ana")] == [second.text]
     assert list(ben.entries()) == []
+
+
+def test_copies_are_erased_after_their_original_and_after_a_move_of_the_memory(
+    ana: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    first, second, *_ = ana.entries()
+    ana.share([first.id, second.id], to="team")
+    assert ana.forget(first.id).copies == 1
+    done = ana.forget(first.id, copies=True)
+    assert (done.entries, done.copies, done.scrubbed) == ((), 0, True)
+    [copy] = open_memory(space="team").entries(source="shared/ana")
+    assert copy.text == second.text
+    with pytest.raises(UnknownName):
+        ana.forget(first.id, copies=True)
+    with pytest.raises(UnknownName):
+        ana.forget(second.id, source="nowhere", copies=True)
+    assert open_memory(space="team").get(copy.id) == copy
+    moved = {name: open_memory(tmp_path / "moved.db", space=name) for name in BOTH}
+    for name, memory in moved.items():
+        memory.import_(open_memory(space=name).export())
+    assert moved["ana"].forget(second.id).copies == 1
 
 
 def test_a_copy_is_no_claim_on_the_original(ana: Memory, open_memory: Open) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -146,6 +147,28 @@ def test_keys_of_the_issuer_are_read_again_but_not_for_every_forged_token(
         monkeypatch.setattr(module, "RETRY_S", 0.0)
         assert client.get("/v1/spaces", headers=bearer(issuer.token())).status_code == 200
         assert client.get("/v1/spaces", headers=old).status_code == 401
+
+
+def test_known_keys_go_on_while_a_slow_issuer_is_asked(
+    issuer: LocalIssuer, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, published = threading.Event(), issuer.published
+
+    def late() -> dict[str, Any]:
+        assert answers.wait(30)
+        return published()
+
+    with guarded(issuer, path) as client:
+        token = bearer(issuer.token())
+        assert client.get("/v1/spaces", headers=token).status_code == 200
+        monkeypatch.setattr(issuer, "published", late)
+        monkeypatch.setattr(module, "KEYS_S", -1.0)
+        assert client.get("/v1/spaces", headers=token).status_code == 200
+        assert issuer.asked_for_keys == 1
+        answers.set()
+        monkeypatch.setattr(module, "FRESH_S", -1.0)  # too old to go on
+        assert client.get("/v1/spaces", headers=token).status_code == 200
+        assert issuer.asked_for_keys > 1
 
 
 def test_an_issuer_that_is_down_is_an_error_of_the_server(path: Path) -> None:

@@ -132,7 +132,7 @@ class SpaceReader:
         "Nothing found" would hide a typing error. A file without any space is new, and the space of
         a key was named on purpose.
         """
-        if self.is_there:
+        if self.is_there or self._open_space.is_granted:
             return
         there = names(self)
         if not there or self.is_keyed:
@@ -216,6 +216,8 @@ class Space:
     def __init__(self, database: Database, name: str) -> None:
         self.database = database
         self.name = composed(name)
+        self.is_granted = False
+        """Whether the owner of the memory has named it to a caller; then it may lack a row."""
         self.latest: SpaceState | None = None
         """The state that a transaction saw last; it may have changed since."""
 

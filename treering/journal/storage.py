@@ -42,6 +42,7 @@ _OF_SPACE: Final = {
 }
 """The columns of such a table that are blanked, and the rows that a space has in it."""
 
+_COPIES: Final = "copies"
 _SETTLE_DAY: Final = "settle day"
 _SETTLE_TOKENS: Final = "settle tokens"
 _BLANKED: Final = "blanked"
@@ -115,6 +116,17 @@ def add_settle_tokens(writer: Writer, day: int, tokens: int) -> None:
     writer.share()
     _set(writer, _SETTLE_TOKENS, settle_tokens(writer, day) + tokens)
     _set(writer, _SETTLE_DAY, day)
+
+
+def has_copies(reader: Reader) -> bool:
+    """Return whether an entry was ever copied from one space to another."""
+    return bool(_value(reader, _COPIES))
+
+
+def note_copies(writer: Writer) -> None:
+    """Note that a space has copies of entries of another one."""
+    writer.share()
+    _set(writer, _COPIES, 1)
 
 
 def queue_scrub(writer: Writer, space: int) -> None:

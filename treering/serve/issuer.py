@@ -23,6 +23,7 @@ from treering.errors import AccessDenied, InputError, KeyUnknown, ServerUnavaila
 from treering.journal.fields import checked_name
 from treering.serve.roles import WILDCARD, Caller, Grant, Roles, matches, parse_roles
 from treering.serve.settings import is_loopback
+from treering.serve.threads import start_task
 
 log = logging.getLogger("treering.serve")
 
@@ -34,6 +35,9 @@ ALGORITHMS: Final = (
 
 KEYS_S: Final = 300.0
 """The keys of the issuer are read again after this time: it may have withdrawn one."""
+
+FRESH_S: Final = 2 * KEYS_S
+"""Older keys are not used before the issuer has been asked again."""
 
 MOST_S: Final = 3_600.0
 """Keys that could not be read again for so long are trusted no longer."""
@@ -119,7 +123,7 @@ class Issuer:
         self._metadata = str(build_resource_metadata_url(self._settings.resource_server_url))
         self._keys: dict[str, jwt.PyJWK] = {}
         self._read = self._fetched = float("-inf")
-        self._lock = asyncio.Lock()
+        self._reading: asyncio.Task[None] | None = None
 
     def routes(self) -> list[Route]:
         """Return the route of the metadata."""
@@ -162,30 +166,38 @@ class Issuer:
         return Caller(f"{claims['sub']} of {self._url}", grants)
 
     async def _key(self, key_id: str) -> jwt.PyJWK:
-        async with self._lock:
-            age = time.monotonic() - self._read
+        now = time.monotonic()
+        if self._reading is None or self._reading.done():
+            age = now - self._read
             if age > KEYS_S or (key_id not in self._keys and age > RETRY_S):
-                self._read = time.monotonic()
-                try:
-                    self._keys = await self._fetch_keys()
-                except (
-                    httpx2.HTTPError,
-                    InputError,
-                    ValueError,
-                    KeyError,
-                    TypeError,
-                    jwt.PyJWTError,
-                ) as error:
-                    log.warning("the keys of %s cannot be read: %s", self._url, error)
-                    if time.monotonic() - self._fetched > MOST_S:
-                        self._keys = {}  # one of them may have been withdrawn
-                else:
-                    self._fetched = time.monotonic()
+                self._read = now
+                self._reading = start_task(self._read_keys())
+        # While a slow issuer is asked, known keys go on; others wait for its answer.
+        is_fresh = key_id in self._keys and now - self._fetched < FRESH_S
+        if self._reading is not None and not is_fresh:
+            await asyncio.shield(self._reading)
         if not self._keys:
             raise ServerUnavailable(f"the keys of {self._url} cannot be read; try again later")
         if key_id not in self._keys:
             raise KeyUnknown("this token is signed with a key that its issuer does not publish")
         return self._keys[key_id]
+
+    async def _read_keys(self) -> None:
+        try:
+            self._keys = await self._fetch_keys()
+        except (
+            httpx2.HTTPError,
+            InputError,
+            ValueError,
+            KeyError,
+            TypeError,
+            jwt.PyJWTError,
+        ) as error:
+            log.warning("the keys of %s cannot be read: %s", self._url, error)
+            if time.monotonic() - self._fetched > MOST_S:
+                self._keys = {}  # one of them may have been withdrawn
+        else:
+            self._fetched = time.monotonic()
 
     async def _fetch_keys(self) -> dict[str, jwt.PyJWK]:
         parts, base = urlsplit(self._url), self._url.rstrip("/")

@@ -88,8 +88,15 @@ class Tenant:
 
 async def tenant_of(connection: HTTPConnection) -> Tenant:
     """Return the tenant of a request; mounted applications call this, too. Raise InputError."""
+    return await _open(connection, caller_of(connection).own_space)
+
+
+async def _open(connection: HTTPConnection, name: str) -> Tenant:
     spaces: Spaces = connection.app.state.spaces
-    return await spaces.tenant(caller_of(connection).own_space)
+    tenant = await spaces.tenant(name)
+    if name in caller_of(connection).own_spaces:
+        memory_parts(tenant.memory).space.is_granted = True
+    return tenant
 
 
 async def open_beside(
@@ -98,11 +105,10 @@ async def open_beside(
     """Open further spaces that a request names. Raise AccessDenied, before it is known whether they
     exist.
     """
-    caller, spaces = caller_of(connection), connection.app.state.spaces
     for name in (every := [*names]):
-        caller.ensure(needed, name)
+        caller_of(connection).ensure(needed, name)
     for name in every:
-        await spaces.tenant(name)
+        await _open(connection, name)
 
 
 async def ensure_may_add(connection: HTTPConnection, name: str | None) -> None:
@@ -110,8 +116,7 @@ async def ensure_may_add(connection: HTTPConnection, name: str | None) -> None:
     if name is None:
         return
     await open_beside(connection, [name], ADD)
-    spaces: Spaces = connection.app.state.spaces
-    target = (await spaces.tenant(name)).memory
+    target = (await _open(connection, name)).memory
     if not caller_of(connection).may(FULL, name) and takes_only_proposals(target):
         raise AccessDenied(f"the space {name!r} takes proposals only, and this key may only add")
 

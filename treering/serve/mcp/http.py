@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from treering.corrections import AGENT
 from treering.memory import Memory
 from treering.serve.access import caller_of, served_repository
 from treering.serve.roles import Roles
@@ -67,7 +68,7 @@ class Endpoint:
         from treering.serve.mcp.server import build
 
         reach = partial(served_repository, self._settings)
-        server = build(_within, reach, self._tasks.start_soon, _asked)
+        server = build(_within, reach, self._tasks.start_soon, _asked, _author)
         # Its own check of hosts stays off: AccessMiddleware has checked them.
         return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 
@@ -77,6 +78,10 @@ async def _run(manager: StreamableHTTPSessionManager, *, task_status: TaskStatus
     async with manager.run():
         task_status.started()
         await anyio.sleep_forever()
+
+
+def _author(request: Request) -> str:
+    return caller_of(request).key or AGENT
 
 
 async def _asked(request: Request, named: list[str] | None) -> list[str] | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import treering
+from treering.corrections import AGENT
 from treering.errors import AccessDenied, MissingExtra, TreeringError
 from treering.memory import Memory
 
@@ -47,19 +48,26 @@ stdio the request is None, and every call may run."""
 Asked = Callable[[Any, list[str] | None], Awaitable[list[str] | None]]
 """Returns the spaces that a request asks if it names these; raises AccessDenied."""
 
+Author = Callable[[Any], str]
+"""Returns who sends a request, as the history of an entry names it."""
+
 Start = Callable[..., object]
 """Starts a coroutine function, with its arguments, as a task: ``TaskGroup.start_soon``."""
 
 
 def build(
-    within: Within, reach: tools.Reach, start: Start, asked: Asked | None = None
+    within: Within,
+    reach: tools.Reach,
+    start: Start,
+    asked: Asked | None = None,
+    author: Author = lambda _: AGENT,
 ) -> Server[Any]:
     """Return a server that runs calls by ``within``, reads the folders that ``reach`` allows, and
     asks the spaces that ``asked`` allows, by default the one of the request alone.
 
     Work that goes on after a reply is a task of ``start``.
     """
-    service = _Service(within, reach, start, asked or asks_only(None))
+    service = _Service(within, reach, start, asked or asks_only(None), author)
     return Server(
         "treering",
         version=treering.__version__,
@@ -219,8 +227,11 @@ def _parse_error(error: Exception) -> types.JSONRPCError:
 class _Service:
     """The handlers."""
 
-    def __init__(self, within: Within, reach: tools.Reach, start: Start, asked: Asked) -> None:
+    def __init__(
+        self, within: Within, reach: tools.Reach, start: Start, asked: Asked, author: Author
+    ) -> None:
         self._asked = asked
+        self._author = author
         self._within = within
         self._reach = reach
         self._start = start
@@ -239,7 +250,7 @@ class _Service:
         if tool is None:
             names = ", ".join(tools.TOOLS)
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {names}")
-        call = tools.Call(self._reach)
+        call = tools.Call(self._reach, self._author(context.request))
         try:
             given = dict(tool.arguments.model_validate(params.arguments or {}))
             if "spaces" in given:

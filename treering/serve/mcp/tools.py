@@ -43,9 +43,6 @@ CODE_TOKENS: Final = 2_000
 SLOW_CHARS: Final = 50_000
 """A longer text takes some seconds to embed: 9 s of a processor for 100,000 characters."""
 
-AGENT: Final = "agent"
-"""Proposes what is remembered in a space where an agent's writes wait for approval."""
-
 REPEATED: Final = timedelta(hours=1)
 NOTES: Final = "notes"  # the source of a text without one
 
@@ -73,9 +70,10 @@ Reach = Callable[[str], Path]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The folders that a call may read, and whether its client has cancelled it."""
+    """The folders that a call may read, its author, and whether its client has cancelled it."""
 
     reach: Reach
+    author: str
     cancelled: Event = field(default_factory=Event)
 
     def ensure_wanted(self) -> None:
@@ -165,7 +163,7 @@ def remember(
     # Dated, so that later decisions supersede earlier ones.
     when = at or _time_of_equal(memory, text, source) or datetime.now().astimezone()
     is_long = len(text) > SLOW_CHARS and type(memory) is Memory  # a server's is indexed there
-    proposer = AGENT if _only_proposes(memory) else None
+    proposer = call.author if _only_proposes(memory) else None
     receipt = _add(memory, call, text, source, speaker, when, proposer, is_long=is_long)
     data = {"ids": [*receipt.ids], "masked": receipt.masked}
     if not receipt.ids:
