@@ -49,7 +49,7 @@ def some(items: Any) -> dict[str, Any]:
 STDIO = thing({"command": TEXT, "args": some({"type": "string"})}, {"type": {"const": "stdio"}})
 CLAUDE_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"]
 CODEX_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact"]
-GEMINI_EVENTS = ["SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"]
+GEMINI_EVENTS = ["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"]
 CURSOR_EVENTS = ["sessionStart", "beforeSubmitPrompt", "afterAgentResponse"]
 
 

@@ -252,6 +252,22 @@ def test_no_transcript_brings_recalled_text_back(
 def test_calls_of_the_own_tools_are_not_stored() -> None:
     said = "Let me look.\n[mcp__treering__recall query=mast of the boat]\n[Bash ls]"
     assert replies.without_frames(said) == "Let me look.\n\n[Bash ls]"
+    # Claude Code 2.1.332 loads a tool before its first call.
+    search = "[ToolSearch query=select:mcp__treering__recall max_results=3]"
+    assert replies.without_frames(search) == ""
+    assert replies.without_frames("[ToolSearch query=web]") == "[ToolSearch query=web]"
+
+
+def test_a_prompt_of_gemini_is_searched_without_the_brief_before_it(
+    server: Path, hook: Hook
+) -> None:
+    remember(server, MAST)
+    remember(server, "Uploads go to the bucket in Frankfurt.")
+    brief = "<hook_context>&lt;b&gt; Uploads go to the bucket in Frankfurt.</hook_context>"
+    payload = {"session_id": "s", "prompt": f"{brief}\n\nHow long is the mast of the boat?"}
+    text = put_in(hook("prompt", payload, "--client", "gemini"))
+    assert MAST in text
+    assert "bucket" not in text
 
 
 def test_what_was_forgotten_is_not_taken_in_again(server: Path, hook: Hook, tmp_path: Path) -> None:

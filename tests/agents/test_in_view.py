@@ -88,7 +88,12 @@ def test_a_question_comes_with_its_reply(server: Path) -> None:
     with Memory.open(server, space="default", embedder="hashing") as memory:
         talk = [
             ("user", "What linter do we use in the boat project?", "2026-05-03T10:00:00Z"),
+            ("assistant", "Let me see.", "2026-05-03T10:00:02Z"),
+            ("assistant", "[Bash cat setup.cfg]", "2026-05-03T10:00:03Z"),
+            ("user", "[error] no such file", "2026-05-03T10:00:04Z"),
             ("assistant", "Ruff, with all rules of the project.", "2026-05-03T10:00:05Z"),
+            ("user", "Thanks.", "2026-05-03T10:00:06Z"),
+            ("assistant", "Welcome.", "2026-05-03T10:00:07Z"),
         ]
         memory.add([{"role": role, "content": text, "at": at} for role, text, at in talk])
         memory.add("The keel of the boat is of lead.")

@@ -25,6 +25,7 @@ from tests.ingest.clients import (
     TELEGRAM,
     WHATSAPP,
     claude_line,
+    codex_line,
     codex_said,
     write_json,
     write_lines,
@@ -100,6 +101,17 @@ def reasons(receipt: Receipt) -> dict[str, int]:
 
 def texts(memory: Memory) -> list[str]:
     return [entry.text for entry in memory.entries()]
+
+
+def test_a_call_in_codex_has_the_server_of_its_tool(open_memory: Open, tmp_path: Path) -> None:
+    # Codex 0.171.0 names it beside the tool.
+    call = {"type": "function_call", "name": "recall", "arguments": '{"query": "mast"}'}
+    calls = [call | {"namespace": "mcp__treering"}, call]
+    lines = [codex_line(1, "response_item", item) for item in calls]
+    path = write_lines(tmp_path / "rollout-s.jsonl", lines)
+    with open_memory() as memory:
+        memory.import_(path)
+        assert texts(memory) == ["[mcp__treering__recall query=mast]", "[recall query=mast]"]
 
 
 def test_every_format_has_an_example_here() -> None:

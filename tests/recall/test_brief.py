@@ -253,12 +253,13 @@ def test_of_a_sentence_that_is_superseded_in_part_only_the_rest_is_said(memory: 
 def test_a_question_is_shown_with_the_reply_to_it() -> None:
     brief = brief_of(
         said(0, "Which linter do we use here?"),
-        said(1, "Ruff, with all rules.", "assistant"),
-        said(2, "Where does the deploy log go to?"),
-        said(3, "[Bash tail deploy.log]", "assistant"),
+        said(1, "[Bash cat setup.cfg]", "assistant"),
+        said(2, "Ruff, with all rules.", "assistant"),
+        said(3, "Where does the deploy log go to?"),
+        said(4, "[Bash tail deploy.log]", "assistant"),
     )
     assert section(brief, "lately") == [
         "user: Where does the deploy log go to?",
         "user: Which linter do we use here? → Ruff, with all rules.",
     ]
-    assert [line.entry_ids for line in brief.lines] == [("e2",), ("e0", "e1")]
+    assert [line.entry_ids for line in brief.lines] == [("e3",), ("e0", "e2")]

@@ -206,9 +206,9 @@ _GEMINI_EVENTS = {
     "SessionStart": "session-start",
     "BeforeAgent": "prompt",
     "AfterAgent": "turn",
-    "PreCompress": "compact",
     "SessionEnd": "session-end",
 }
+"""Not PreCompress, which comes before every request, nearly always without a compaction."""
 _CURSOR_EVENTS = {
     "sessionStart": "session-start",
     "beforeSubmitPrompt": "prompt",

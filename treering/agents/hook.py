@@ -104,7 +104,7 @@ def _run(
         "also": [name for name in options.get("also", "").split(",") if name not in ("", space)],
         "session": replies.session_of(payload),
         "source": payload.get("source"),
-        "prompt": str(payload.get("prompt") or "")[:PROMPT_CHARS],
+        "prompt": replies.prompt_of(payload)[:PROMPT_CHARS],
     }
     place = endpoint.endpoint_for(memory)
     if replies.takes_in(client, event):

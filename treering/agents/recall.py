@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, islice
+from itertools import dropwhile, islice, takewhile
 from typing import Final
 
 from treering.agents.replies import put_in_frame
@@ -18,8 +18,8 @@ BRIEF_TOKENS = 900
 PROMPT_TOKENS = 300
 CANDIDATES = 12
 LINES = 5
-NEIGHBOURS = 8
-"""Entries of one time among which the reply to a question is looked for."""
+TURN = 64
+"""Entries from a question on among which the reply is looked for: an agent first calls tools."""
 LINE_CHARS = 300
 """A few lines, each a sentence or two: a prompt is not the place for pages."""
 
@@ -95,12 +95,15 @@ def relevant_lines(
 
 
 def _reply_to(hit: Hit, memory: Memory) -> Entry | None:
-    """Return the model's reply to a question of the user, if it follows in the conversation."""
+    """Return the last words of the model before the next message, if a user asked a question."""
     if hit.role != "user" or hit.at is None or not hit.text.rstrip().endswith("?"):
         return None
-    following = islice(memory.entries(source=hit.source, since=hit.at), NEIGHBOURS)
-    after = list(dropwhile(lambda entry: entry.id != hit.entry_id, following))
-    return after[1] if len(after) > 1 and after[1].role == "assistant" else None
+    following = islice(memory.entries(source=hit.source, since=hit.at), TURN)
+    after = islice(dropwhile(lambda entry: entry.id != hit.entry_id, following), 1, None)
+    # Calls of tools and their errors are in brackets.
+    said = (entry for entry in after if not entry.text.startswith("["))
+    turn = [*takewhile(lambda entry: entry.role == "assistant", said)]
+    return turn[-1] if turn else None
 
 
 def _is_in_view(hit: Hit, in_view: Mapping[str, float]) -> bool:

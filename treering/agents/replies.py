@@ -25,8 +25,10 @@ _MARK = re.compile(rf"({_LESS}/?{_NAME}{_MORE})", re.IGNORECASE)
 """A mark of a frame, also escaped as a client may do it for HTML or JSON."""
 _HOOK_CONTEXTS = re.compile(r"\A(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
 """Gemini CLI puts the context of a session's start before the prompt, as if the user wrote it."""
-_OWN_CALL = re.compile(r"^\[(?:mcp__)?treering__\w+\b.*\]$", re.MULTILINE)
-"""A call of treering's own tools, as transcripts are read."""
+_OWN_CALL = re.compile(
+    r"^\[(?:(?:mcp__)?treering__\w+\b|ToolSearch\b.*treering).*\]$", re.MULTILINE
+)
+"""A call of treering's own tools, or Claude Code's search for them, as transcripts are read."""
 
 
 def puts_in(client: str, event: str) -> bool:
@@ -90,6 +92,11 @@ def session_of(payload: Mapping[str, Any]) -> str | None:
     return session if isinstance(session, str) and session else None
 
 
+def prompt_of(payload: Mapping[str, Any]) -> str:
+    """Return the words of the user, without the context that Gemini CLI puts before them."""
+    return _HOOK_CONTEXTS.sub("", str(payload.get("prompt") or ""))
+
+
 def job(client: str, event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the job of an event: the place of the transcript, or the messages themselves."""
     transcript = payload.get("transcript_path")
@@ -105,11 +112,8 @@ def job(client: str, event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 def _messages(client: str, payload: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the messages of an event; the turn distinguishes equal ones."""
-    prompt = payload.get("prompt")
-    if client == "gemini" and isinstance(prompt, str):
-        prompt = _HOOK_CONTEXTS.sub("", prompt)
     texts = (
-        ("user", prompt),
+        ("user", prompt_of(payload)),
         ("assistant", payload.get("prompt_response")),  # Gemini
         ("assistant", payload.get("last_assistant_message")),  # Codex without a transcript
         ("assistant", payload.get("text") if client == "cursor" else None),

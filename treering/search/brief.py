@@ -236,18 +236,20 @@ def _open_tasks(entries: Sequence[Entry]) -> Iterator[Saying]:
 
 def _last_words(entries: Sequence[Entry]) -> Iterator[Saying]:
     """Yield the last messages of people, the newest first, a question with the reply to it."""
-    for entry, following in reversed([*zip(entries, [*entries[1:], None], strict=False)]):
-        if entry.kind == "code" or entry.role in _BOTS or entry.text.startswith("["):
+    replies: dict[str, Entry] = {}  # of each source: the last one before the next message
+    for entry in reversed(entries):
+        if entry.kind == "code" or entry.text.startswith("["):  # an agent's call of a tool
+            continue
+        if entry.role == "assistant":
+            replies.setdefault(entry.source, entry)
+        if entry.role in _BOTS:
             continue
         line = with_speaker(entry.text, entry.speaker)
         ids: tuple[str, ...] = (entry.id,)
-        if entry.text.rstrip().endswith("?") and following and _is_reply(following, entry):
-            line, ids = f"{line} → {following.text}", (entry.id, following.id)
+        reply = replies.pop(entry.source, None)
+        if reply and entry.text.rstrip().endswith("?"):
+            line, ids = f"{line} → {reply.text}", (entry.id, reply.id)
         yield Saying(line, ids, entry.source, entry.at)
-
-
-def _is_reply(entry: Entry, question: Entry) -> bool:
-    return (entry.role, entry.source) == ("assistant", question.source) and entry.text[:1] != "["
 
 
 def _line(text: str) -> str:

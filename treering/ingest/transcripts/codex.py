@@ -70,7 +70,8 @@ def _said(event: Fields) -> tuple[str, str] | Omission:
         return (str(role), text) if said else Omission("notes of the client")
     if kind.endswith("_call"):
         arguments = below(item, "arguments") or below(item, "input") or below(item, "action")
-        return "assistant", values.call_line(below(item, "name") or kind, arguments)
+        server, name = below(item, "namespace"), below(item, "name") or kind
+        return "assistant", values.call_line(f"{server}__{name}" if server else name, arguments)
     if kind.endswith("_call_output"):
         output = str(below(item, "output"))
         failed = _FAILED.search(output, 0, 500)  # it begins with its exit code
