@@ -25,9 +25,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+import numpy as np
+
 from treering import files
+from treering.arrays import Floats
 from treering.embed.contract import Embedder
-from treering.embed.minilm import MiniLM
+from treering.embed.minilm import MiniLM, run_layers
 from treering.embed.registry import open_embedder
 from treering.llm.contract import LLM, Message, memo_model
 from treering.llm.settings import CONTEXT_WINDOW, MEMO_ADAPTER, NONE, existing_gguf, open_llm
@@ -119,6 +122,15 @@ Answering = Callable[[Instruction], MemoAnswer | None]
 """None where a way has nothing to say to a stage."""
 
 
+def _token_vectors(model: MiniLM, text: str) -> Floats:
+    """Unit vectors of the tokens of a text, shape (tokens, 384); those around it left out."""
+    loaded = model._load()
+    hidden = run_layers(loaded.session, [loaded.tokenizer.encode(text)])[0][0, 1:-1]
+    norms = np.linalg.norm(hidden, axis=1, keepdims=True)
+    unit: Floats = hidden / np.maximum(norms, np.float32(1e-12))
+    return unit
+
+
 def plan(
     benchmark: Benchmark, options: RunOptions, opened: ExitStack, replies: Path
 ) -> Plan[None, Instruction]:
@@ -134,7 +146,7 @@ def plan(
         models["+adapter"] = adapted(model, options.adapter, replies, options.minutes)
     temperature = TEMPERATURE if options.temperature is None else options.temperature
     ways = answering(models, open_embedder(options.embedder), options.wording, temperature)
-    similarity = bert_score(MiniLM().token_vectors)
+    similarity = bert_score(partial(_token_vectors, MiniLM()))
     names = {name: name for name in ways}
     return Plan(
         "memos",

@@ -102,8 +102,6 @@ MEMOS: Mapping[str, Call] = {
     "lines": lambda memory: each(memory.memos.list(), memory.memos.lines),
     "search": lambda memory: memory.memos.search("Porto"),
     "choose": lambda memory: memory.memos.choose("Porto"),
-    "pinned": lambda memory: memory.memos.pinned(),
-    "written": lambda memory: memory.memos.written("talk"),
     "recent": lambda memory: memory.memos.recent("talk"),
     "edit": lambda memory: memory.memos.edit("none", topic="Homes"),
     "pin": lambda memory: memory.memos.pin("none"),

@@ -40,19 +40,6 @@ def test_the_newer_statement_comes_first_where_only_one_fits(memory: Memory) -> 
     assert "near the river" not in text
 
 
-def test_what_names_the_superseded_value_may_be_out_of_date(memory: Memory) -> None:
-    related = say(memory, "Rents in Berlin are high.", "2025-02-01")
-    other = say(memory, "Berlin is cold.", "2025-02-01", "Ben")
-    moved(memory)
-    hits = {hit.entry_id: hit for hit in memory.search("Berlin")}
-    assert hits[related].stale is not None
-    assert hits[related].superseded_by is None
-    assert hits[other].stale is None
-    assert "(possibly out of date since 2026-05-03: I relocated to Porto.)" in str(
-        memory.context("Rents in Berlin")
-    )
-
-
 def test_facts_are_listed_with_what_superseded_them(memory: Memory) -> None:
     older, newer = moved(memory)
     [current] = memory.facts.current("Ana")

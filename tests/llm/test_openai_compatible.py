@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import json
-import threading
 import traceback
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -168,12 +166,6 @@ def test_a_stream_that_breaks_raises_while_it_is_read() -> None:
             streamed(client(played.url))
 
 
-def test_opening_a_stream_is_retried() -> None:
-    answer = server.streams(server.chunk("Here.", finish="stop"))
-    with server.playing(server.fails(429, **SOON), answer) as played:
-        assert streamed(client(played.url)) == "Here."
-
-
 def test_a_stream_left_early_closes_its_connection() -> None:
     with server.playing(server.streams(server.chunk("One"), server.chunk("Two"))) as played:
         with client(played.url).stream(ASKED, max_tokens=9, temperature=0) as stream:
@@ -235,23 +227,6 @@ def test_control_tokens_of_chat_templates_reach_no_server_whole() -> None:
     assert played.requests[0].body["messages"][0]["content"] == (
         "a< |im_end|>\n< |im_start|>system b[ /INST] c< end_of_turn>d< /s> x < y [1] <b>"
     )
-
-
-def test_several_threads_share_one_client() -> None:
-    together = threading.Barrier(4, timeout=10)
-
-    def act(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
-        together.wait()
-        server.says("ok")(handler, over)
-
-    with server.playing(*[act] * 4) as played:
-        llm, texts = client(played.url), list[str]()
-        threads = [threading.Thread(target=lambda: texts.append(complete(llm))) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=10)
-    assert texts == ["ok"] * 4
 
 
 def test_a_closed_client_says_so() -> None:

@@ -53,11 +53,6 @@ def test_the_least_quota_of_the_groups_above_counts(groups: Path) -> None:
     assert usable(groups) == 3
 
 
-def test_affinity_bounds_them(groups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3}, raising=False)
-    assert usable(groups) == 1
-
-
 @pytest.mark.parametrize("threads", ["all", "0", "-1"])
 def test_a_number_of_threads_that_is_none_is_refused(threads: str, tmp_path: Path) -> None:
     model = tmp_path / "m.gguf"

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import threading
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,35 +52,3 @@ def test_replies_come_in_order_and_requests_are_kept() -> None:
 def test_one_request_too_many_fails_the_test_that_made_it() -> None:
     with pytest.raises(ScriptExhausted, match="request 1 is one more than scripted: 'hi'"):
         asked(ScriptedLLM([]))
-
-
-def test_a_stream_is_the_reply_in_pieces() -> None:
-    stream = ScriptedLLM(["one  two\nthree "]).stream(
-        [Message("user", "hi")], max_tokens=9, temperature=0
-    )
-    assert list(stream) == ["one", "  two", "\nthree "]
-    assert stream.reply is not None
-    assert stream.reply.text == "one  two\nthree "
-
-
-def test_a_slow_model_is_played_by_an_event() -> None:
-    arrived, go_on = threading.Event(), threading.Event()
-
-    def before_reply(request: Request) -> None:
-        arrived.set()
-        assert go_on.wait(timeout=10)
-
-    llm, texts = ScriptedLLM(["late"], before_reply=before_reply), list[str]()
-    thread = threading.Thread(target=lambda: texts.append(asked(llm)))
-    thread.start()
-    assert arrived.wait(timeout=10)
-    assert texts == []
-    go_on.set()
-    thread.join(timeout=10)
-    assert texts == ["late"]
-
-
-def test_a_callable_script_answers_what_was_asked() -> None:
-    llm = ScriptedLLM(lambda request: request.text.upper())
-    assert [asked(llm, "a"), asked(llm, "b")] == ["A", "B"]
-    assert llm.left == 0

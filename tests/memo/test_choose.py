@@ -64,11 +64,6 @@ def test_noto_chooses_nothing(open_memory: Open) -> None:
 CUT_OFF = Reply("2#3#2#3", Usage(), "scripted", "length")
 
 
-def test_the_chosen_come_in_the_order_of_their_rank(open_memory: Open) -> None:
-    memory, _ = talk(open_memory, "2#3")
-    assert chosen(memory, "the sail of the boat")[0] == ["boat repair", "Ines in Porto"]
-
-
 def test_who_names_every_option_chooses_none(open_memory: Open) -> None:
     memory, _ = talk(open_memory, "1#2#3#4#5")
     place(memory, "weather", "It rains.", 9, 9)

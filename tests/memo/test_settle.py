@@ -153,16 +153,6 @@ def test_memos_are_pending_only_where_a_model_is_named_to_write_them(
     assert {kind: count for kind, count in found.items() if kind == "memo"} == pending
 
 
-def test_without_a_model_by_choice_none_are_pending_whatever_the_environment_names(
-    open_memory: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TREERING_LLM_BASE_URL", "http://localhost:1/v1#m")
-    memory = open_memory(llm="none")
-    memory.add(messages())
-    assert memory.stats().pending == {}
-    assert memory.settle().pending == {}
-
-
 def test_a_short_dialogue_and_what_is_no_dialogue_are_not_due(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM([]))
     memory.add(messages(10))
@@ -246,19 +236,6 @@ def test_of_two_who_write_the_same_lines_one_stores(open_memory: Open, path: Pat
     assert len(written(memory)) == 3
     [spent] = [one for one in memory.stats().spent if one.operation == "memo"]
     assert spent.calls == 2
-
-
-def test_what_was_written_while_tokens_were_counted_is_not_written_twice(
-    open_memory: Open, path: Path
-) -> None:
-    """The second settler is done before the first has put its batches on the queue."""
-    second = open_memory(path, llm=ScriptedLLM([FIRST]))
-    llm = Counting(one_topic)
-    memory = open_memory(llm=llm)
-    memory.add(messages())
-    llm.meanwhile = second.memos.settle
-    assert lines_of(memory, written(memory)) == list(range(10))
-    assert memory.stats().pending.get("memo", 0) == 0
 
 
 def test_what_another_settler_queues_meanwhile_stays_queued(open_memory: Open, path: Path) -> None:
@@ -412,38 +389,15 @@ def test_a_deleted_memo_is_not_written_again(open_memory: Open) -> None:
     assert [one.position for one in memory.memos.recent("chat")] == [10, 11]
 
 
-def test_a_reply_that_cannot_be_read_leaves_one_entry_for_all_lines(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(["no", "no"]))
+@pytest.mark.parametrize("script", [["no", "no"], [LLMReplyError("refused")]])
+def test_a_reply_that_cannot_be_read_leaves_one_entry_for_all_lines(
+    open_memory: Open, script: list[str | Exception]
+) -> None:
+    memory = open_memory(llm=ScriptedLLM(script))
     memory.add(messages())
     [memo] = written(memory)
     assert (memo.topic, memo.origin) == ("NOTO", "fallback")
     assert lines_of(memory, [memo]) == list(range(10))
-
-
-@pytest.mark.parametrize("garbage", ["\\ud83d", "\\u0000"])
-def test_topics_that_no_file_can_hold_do_not_stop_settling(open_memory: Open, garbage: str) -> None:
-    bad = f'[{{"topic": "boat {garbage}", "summary": "x", "start": 5, "end": 5}}]'
-    memory = open_memory(llm=ScriptedLLM([bad, bad]))
-    memory.add(messages())
-    [memo] = written(memory)
-    assert memo.origin == "fallback"
-    assert memory.memos.pin(memo.id).pinned
-
-
-def test_a_reply_that_is_refused_leaves_the_fallback_too(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([LLMReplyError("refused")]))
-    memory.add(messages())
-    assert [memo.origin for memo in written(memory)] == ["fallback"]
-
-
-def test_memos_are_embedded_anew_with_another_model(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([FIRST, "Summary.", "Summary."]))
-    memory.add(messages())
-    written(memory)
-    memory.reembed(HashingEmbedder("other", 32))
-    best = memory.memos.search("sailmaker boat", mode="dense")[0]
-    assert best.memo.topic == "boat"
-    assert best.why.cosine
 
 
 def test_a_fallback_is_asked_about_again_on_demand(open_memory: Open) -> None:

@@ -33,14 +33,6 @@ def test_a_reply_of_the_papers_form_is_taken_as_it_is() -> None:
     assert (made.is_fallback, made.writer, made.usage.calls) == (False, "scripted", 1)
 
 
-def test_the_prompt_shows_the_numbered_lines_and_then_says_what_to_do() -> None:
-    llm = ScriptedLLM([GOOD])
-    partition(llm, LINES)
-    [asked] = llm.requests[0].messages
-    assert "(line 1) user: line 1 about gardens\n(line 2) user" in asked.content
-    assert "(line 10) user: line 10 about gardens\n\nDivide these 10 lines" in asked.content
-
-
 def test_the_paper_s_prompt_is_as_printed() -> None:
     llm = ScriptedLLM([GOOD])
     partition(llm, LINES, "printed")
@@ -49,11 +41,6 @@ def test_the_paper_s_prompt_is_as_printed() -> None:
     assert "(line 10) user: line 10 about gardens\n```" in printed
     assert "the value of 'end' should be smaller than the value of 'start'" in printed
     assert printed.endswith("Task Result:")
-
-
-def test_slips_in_the_json_are_mended() -> None:
-    reply = f"Here it is:\n```json\n{GOOD[:-1]},]\n```".replace('"', "'")
-    assert parts(reply) == ((("worry", 1, 8), ("taxi", 9, 10)), False)
 
 
 def test_what_does_not_fit_is_said_and_asked_for_again() -> None:
@@ -100,16 +87,6 @@ def test_the_fallback_names_the_words_of_the_most_lines() -> None:
     assert fallback(("user: Yes.", "bot: So it is.")).summary != ""
 
 
-def test_a_reply_that_was_cut_off_is_asked_for_again() -> None:
-    cut = Reply(GOOD[:-1], Usage(calls=1), "scripted", "length")
-    assert parts(cut, GOOD) == ((("worry", 1, 8), ("taxi", 9, 10)), False)
-
-
-def test_an_end_that_was_forgotten_is_where_the_next_topic_starts() -> None:
-    reply = json.dumps([{key: one[key] for key in one if key != "end"} for one in (WORRY, TAXI)])
-    assert parts(reply) == ((("worry", 1, 8), ("taxi", 9, 10)), False)
-
-
 def cut_off(*topics: dict[str, Any], summary: str = "") -> Reply:
     """A reply that ends in the summary of its last topic."""
     told = json.dumps([*topics, {"topic": "gardens", "summary": summary}]).removesuffix('"}]')
@@ -128,14 +105,6 @@ def test_what_a_reply_says_before_it_repeats_itself_is_kept(
 ) -> None:
     runaway = cut_off(*whole, summary="They speak of gardens. " * 20)
     assert parts(runaway, runaway) == (kept, False)
-
-
-@pytest.mark.parametrize(
-    "text", ["[", '["worry", "taxi"', '[{"topic": "a", "end": "x"}, {"topic": "b", "summary": "c']
-)
-def test_a_cut_off_reply_without_topics_is_no_memo(text: str) -> None:
-    cut = Reply(text, Usage(calls=1), "scripted", "length")
-    assert parts(cut, cut) == ((("NOTO", 1, 10),), True)
 
 
 def test_a_model_that_is_down_is_no_reply() -> None:
@@ -247,9 +216,3 @@ def test_long_lines_are_cut_to_fit_the_window_and_none_is_left_out() -> None:
         prompt = llm.requests[-1].text
         assert "(line 10) user: word" in prompt
         assert llm.count_tokens(prompt) <= 2048 - 400
-
-
-def test_costs_of_replies_that_failed_are_counted() -> None:
-    usage: Any = Usage(100, 10, 1)
-    wrong = [Reply("no", usage, "m", "stop"), Reply("still no", usage, "m", "stop")]
-    assert partition(ScriptedLLM(wrong), LINES).usage == Usage(200, 20, 2)

@@ -312,19 +312,6 @@ def test_what_is_forgotten_while_a_summary_is_written_does_not_get_into_it(
     assert b"anchor" not in path.read_bytes()
 
 
-def test_what_is_replaced_while_a_summary_is_written_does_not_get_into_it(
-    path: Path, opening: Callable[[ScriptedLLM], Memory]
-) -> None:
-    with settling_while_asked_about(opening, "anchor") as memory:
-        entry = next(one for one in memory.entries() if "anchor" in one.text)
-        memory.replace(entry.id, "Ana found a compass near the harbour")
-    with opening(ScriptedLLM(echo)) as memory:
-        assert memory.settle().pending == {}
-        assert not any("anchor" in node.text for node in everything(memory))
-        assert any("compass" in node.text for node in summaries(memory))
-    assert b"anchor" not in path.read_bytes()
-
-
 def test_why_a_call_failed_is_not_noted_if_what_it_was_about_is_forgotten_meanwhile(
     path: Path, opening: Callable[[ScriptedLLM], Memory]
 ) -> None:
@@ -452,20 +439,6 @@ def test_a_summary_meets_a_filter_only_if_all_that_it_rests_on_does(memory: Memo
         assert not any(hit.summary_of for hit in hits)
     kinds = memory.search("Ana boat harbour", k=50, level="all", kind="text")
     assert len(kinds) == len(everything(memory))
-
-
-def test_a_summary_meets_a_filter_of_metadata_only_if_all_its_texts_do(memory: Memory) -> None:
-    for topic, sentences in (("boats", SENTENCES[:3]), ("bread", SENTENCES[3:6])):
-        messages = [{"role": "user", "content": text} for text in sentences]
-        memory.add(messages, source=topic, metadata={"topic": topic})
-    memory.tree.settle()
-    for topic in ("boats", "bread"):
-        hits = memory.search("Ana Ben", k=50, level="summaries", metadata={"topic": topic})
-        found = {leaf.source for hit in hits for leaf in memory.tree.leaves(hit.node or 0)}
-        assert found == {topic}
-    memory.add("Ana sells her boat", source="later", metadata={"topic": "later"})
-    hits = memory.search("Ana boat", k=50, level="all", metadata={"topic": "later"})
-    assert {hit.source for hit in hits} == {"later"}
 
 
 def test_without_a_tree_all_levels_are_the_texts(path: Path) -> None:

@@ -126,24 +126,14 @@ def test_an_adapter_of_another_model_is_refused_with_what_to_do(
         LocalLLM(folder / "tiny.gguf", threads=1, memo_adapter=tmp_path / "other.gguf")
 
 
-def test_a_model_of_another_architecture_cannot_be_tuned(tmp_path: Path) -> None:
-    writer = gguf.GGUFWriter(tmp_path / "other.gguf", "mamba")
-    writer.add_block_count(1)
-    writer.add_head_count(1)
-    writer.add_uint32("mamba.attention.head_count_kv", 1)
-    for step in (writer.write_header_to_file, writer.write_kv_data_to_file):
-        step()
-    writer.write_tensors_to_file()
-    writer.close()
-    with pytest.raises(LLMNotConfigured):
-        model_facts(tmp_path / "other.gguf")
-
-
-def test_a_model_whose_layers_have_different_heads_cannot_be_tuned(tmp_path: Path) -> None:
-    writer = gguf.GGUFWriter(tmp_path / "other.gguf", "llama")
+@pytest.mark.parametrize(("architecture", "key_heads"), [("mamba", 4), ("llama", [4, 2])])
+def test_a_model_of_another_architecture_or_of_uneven_heads_cannot_be_tuned(
+    tmp_path: Path, architecture: str, key_heads: int | list[int]
+) -> None:
+    writer = gguf.GGUFWriter(tmp_path / "other.gguf", architecture)
     writer.add_block_count(2)
     writer.add_head_count(4)
-    writer.add_head_count_kv([4, 2])
+    writer.add_head_count_kv(key_heads)
     for step in (writer.write_header_to_file, writer.write_kv_data_to_file):
         step()
     writer.write_tensors_to_file()

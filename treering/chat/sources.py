@@ -108,7 +108,9 @@ class MemorySources:
         """See ``Sources``."""
         view = self._views.memos
         hits = by_words_if_down(lambda mode: view.search(query, k=MEMOS, mode=mode))
-        memos = dict.fromkeys((*view.pinned(), *related_memos(hits)))
+        memos = dict.fromkeys(
+            (*(memo for memo in view.list() if memo.pinned), *related_memos(hits))
+        )
         return [
             Evidence(
                 f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}"
@@ -127,7 +129,8 @@ class MemorySources:
 
     def written_lines(self, source: str) -> frozenset[str]:
         """See ``Sources``."""
-        return self._views.memos.written(source)
+        memos = self._views.memos.list(source=source)
+        return frozenset(line for memo in memos for line in memo.entry_ids)
 
     def _evidence(self, hit: Hit, tree: TreeView) -> Evidence:
         if hit.node is None:

@@ -11,7 +11,7 @@ from treering.client.connection import Connection
 from treering.views.code.memory import CodeMemory
 from treering.views.facts.view import FactView
 from treering.views.memos.record import Memo
-from treering.views.memos.view import Entries, Memos, MemoView
+from treering.views.memos.view import Entries, MemoView
 from treering.views.tree.view import TreeView
 
 
@@ -41,14 +41,6 @@ class RemoteMemos(MemoView):
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-
-    @override
-    def pinned(self) -> Memos:
-        return [memo for memo in self.list() if memo.pinned]
-
-    @override
-    def written(self, source: str) -> frozenset[str]:
-        return frozenset(line for memo in self.list(source=source) for line in memo.entry_ids)
 
     @override
     def lines(self, memo: Memo) -> Entries:

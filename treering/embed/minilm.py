@@ -96,14 +96,6 @@ class MiniLM:
             vectors[chosen] = _run(model.session, [encodings[index] for index in chosen])
         return vectors
 
-    def token_vectors(self, text: str) -> Floats:
-        """Unit vectors of the tokens of a text, shape (tokens, 384); those around it left out."""
-        model = self._load()
-        hidden = _hidden(model.session, [model.tokenizer.encode(text)])[0][0, 1:-1]
-        norms = np.linalg.norm(hidden, axis=1, keepdims=True)
-        unit: Floats = hidden / np.maximum(norms, np.float32(1e-12))
-        return unit
-
     def _load(self) -> _Model:
         if self._model is None or self._model.process != os.getpid():
             with _loading:
@@ -171,13 +163,13 @@ def _open_tokenizer() -> BertWordPieceTokenizer:
 
 
 def _run(session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]) -> Floats:
-    hidden, mask = _hidden(session, encodings)
+    hidden, mask = run_layers(session, encodings)
     weights = mask[:, :, None].astype(np.float32)
     pooled: Floats = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
     return unit_rows(pooled)
 
 
-def _hidden(
+def run_layers(
     session: onnxruntime.InferenceSession, encodings: Sequence[Encoding]
 ) -> tuple[Floats, NDArray[np.int64]]:
     """The last layer, shape (texts, tokens, 384), and a mask: 1 for a token, 0 for padding."""

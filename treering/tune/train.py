@@ -34,6 +34,14 @@ MAX_TOKENS: Final = 2_048
 
 _MARK: Final = b"treering tuning 1\n"
 
+_LIMITS: Final = {
+    **dict.fromkeys(("epochs", "batch", "rank", "max_tokens", "save_every"), (1, math.inf)),
+    **dict.fromkeys(("seed", "minutes"), (0, math.inf)),
+    "rate": (1e-9, 1),
+    "warm_up": (0, 1),
+}
+"""The least and the most of options."""
+
 PromptAndReply = tuple[str, str]
 Progress = Callable[[int, int, str], None]
 
@@ -59,21 +67,13 @@ class TuneOptions:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        least = {"epochs": 1, "batch": 1, "rank": 1, "max_tokens": 1, "save_every": 1, "seed": 0}
-        for name, bound in least.items():
-            if getattr(self, name) < bound:
+        for name, (least, most) in _LIMITS.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                end = "" if math.isinf(most) else f" and at most {most:g}"
                 raise InputError(
-                    f"{name} is {getattr(self, name)}; it must be at least {bound}", param=name
+                    f"{name} is {value}; it must be at least {least:g}{end}", param=name
                 )
-        if not 0 < self.rate <= 1:
-            raise InputError(f"rate is {self.rate}; a learning rate is such as 5e-4", param="rate")
-        if not 0 <= self.warm_up <= 1:
-            raise InputError(
-                f"warm_up is {self.warm_up}; it is a share of the steps, from 0 to 1",
-                param="warm_up",
-            )
-        if self.minutes is not None and not self.minutes >= 0:
-            raise InputError(f"minutes is {self.minutes}; it must be at least 0", param="minutes")
 
 
 @dataclass(frozen=True, slots=True)

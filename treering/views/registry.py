@@ -57,9 +57,8 @@ from treering.views.search_hooks import Alpha, Marking, Planner
 from treering.views.settings import SpaceSettings
 from treering.views.settle import Settler, outdated_views
 from treering.views.tree import store as tree_store
-from treering.views.tree.derive import Summaries
 from treering.views.tree.hits import Retrieval
-from treering.views.tree.view import TreeView
+from treering.views.tree.view import Summaries, TreeView
 
 if TYPE_CHECKING:
     from treering.views.code.memory import CodeMemory

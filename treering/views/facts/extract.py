@@ -94,7 +94,7 @@ class FactExtractor:
             ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-facts") as pool,
         ):
             try:
-                for queued in self._pages(store.queued_entries) if is_ours else ():
+                for queued in self._pages(_queued) if is_ours else ():
                     parts = list(batches(queued))
                     errors = pool.map(partial(self._read, llm), parts)
                     for batch, error in zip(parts, errors, strict=True):
@@ -175,6 +175,10 @@ class FactExtractor:
                 groups |= store.put(writer, seq, said_at, stated.get(seq, ()))
             store.note_read(writer, claimed)
             store.decide(writer, groups)
+
+
+def _queued(reader: SpaceReader, after: int, limit: int) -> list[int]:
+    return work.targets(reader, reader.space, store.VIEW, limit, after)
 
 
 def batches(queued: Mapping[int, Entry]) -> Iterator[Batch]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from treering.journal import damage, entries, storage, supersession, work
+from treering.journal import damage, entries, storage, supersession
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Newer
@@ -292,8 +292,3 @@ def unread(reader: Reader, after: int, limit: int) -> list[int]:
         (reader.space, after, limit),
     )
     return [int(row[0]) for row in rows]
-
-
-def queued_entries(reader: Reader, after: int, limit: int) -> list[int]:
-    """Up to ``limit`` entries after ``after`` that a language model is to read."""
-    return work.targets(reader, reader.space, VIEW, limit, after)

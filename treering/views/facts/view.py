@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import product
 from typing import ClassVar
 
 from treering.journal import entries, supersession, work
@@ -13,7 +12,7 @@ from treering.journal.contract import Value
 from treering.journal.erasure import Trace
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Newer, Progress, When
-from treering.search.marks import UNMARKED, Mark, Quote
+from treering.search.marks import Mark, Quote
 from treering.search.terms import terms_version
 from treering.views.contract import Erased, Resources, View
 from treering.views.facts import store
@@ -23,7 +22,6 @@ from treering.views.facts.change import (
     Sense,
     Statement,
     attribute_key,
-    speaker_of,
     states_facts,
 )
 from treering.views.facts.extract import FactExtractor
@@ -165,11 +163,6 @@ def _rename(subject: str, old: str, new: str) -> str:
 FORMS_VERSION = 13
 """Raised with every change to the forms or to the superseding rules. All facts are then reread."""
 
-STALE_ATTRIBUTES = ("home", "employer")
-"""Attributes whose values are names: other messages with a superseded name may be outdated, too."""
-
-MIN_NAME_CHARS = 3
-
 Stated = tuple[int, list[Statement]]
 """The time of an entry in microseconds since the epoch, and the statements that forms find."""
 
@@ -239,14 +232,12 @@ class Facts(View):
         self._put(writer, derived)
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
-        """See ``View``. A mark says what supersedes the entry of a quote or outdates it.
+        """See ``View``. A mark says what supersedes the entry of a quote.
 
         What a person said supersedes an entry wins over both readers.
         """
-        marks = _stale(reader, quotes, reader.as_of)
-        for found in store.replacements(reader, reader.as_of, {quote.seq for quote in quotes}):
-            before = marks.get(found.entry, UNMARKED)  # the newest counts
-            marks[found.entry] = replace(before, superseded_by=found.newer)
+        found = store.replacements(reader, reader.as_of, {quote.seq for quote in quotes})
+        marks = {one.entry: Mark(superseded_by=one.newer) for one in found}  # the newest counts
         return {place: marks[quote.seq] for place, quote in enumerate(quotes) if quote.seq in marks}
 
     def newer(self, reader: SpaceReader) -> Mapping[int, int]:
@@ -257,30 +248,3 @@ class Facts(View):
         else:
             newer = {older.entry: now.entry for older, now in store.pairs(reader, as_of)}
         return newer | dict(supersession.pairs(reader, reader.id, as_of))
-
-
-def _stale(reader: SpaceReader, quotes: Sequence[Quote], as_of: int | None) -> dict[int, Mark]:
-    """Marks of entries that name a home or employer that their speaker has left since."""
-    said = [quote for quote in quotes if states_facts(quote.entry)]
-    speakers = sorted({speaker_of(quote.entry) for quote in said})
-    groups, names = store.of_groups([*product(speakers, STALE_ATTRIBUTES)])
-    pairs = store.pairs(reader, as_of, groups, *names) if said else []
-    entry_of = entries.there(reader, [end.entry for pair in pairs for end in pair])
-    marks = dict[int, Mark]()
-    for older, newer in pairs:  # the newest counts
-        mark = Mark(stale=replace(store.newer_of(older, newer, entry_of), of=None))
-        marks |= {quote.seq: mark for quote in said if _is_outdated(quote, older, newer)}
-    return marks
-
-
-def _is_outdated(quote: Quote, older: DatedStatement, newer: DatedStatement) -> bool:
-    """Whether a quote's entry names a superseded value and was said before the newer statement."""
-    entry, name = quote.entry, older.statement.value
-    at = entries.micros(entry.at or entry.added)
-    return (
-        len(name) >= MIN_NAME_CHARS
-        and name in entry.text
-        and speaker_of(entry) == older.statement.subject
-        and quote.seq != older.entry
-        and (at, quote.seq) < (newer.at, newer.entry)
-    )

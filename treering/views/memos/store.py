@@ -10,7 +10,7 @@ from typing import Final
 
 from treering.arrays import Floats
 from treering.errors import UnknownMemo
-from treering.journal import damage, entries, sources
+from treering.journal import damage, entries
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.entries import PAGE, moment
 from treering.journal.space import EmbeddingModel
@@ -264,19 +264,6 @@ def seen(reader: Reader, version: int) -> tuple[int, ...]:
         (reader.space, version) * 2,
     )
     return tuple(int(row[0]) for row in rows)
-
-
-def covered_ids(reader: Reader, source: str) -> frozenset[str]:
-    """The ids of the lines of a conversation that memos stand for."""
-    rows = reader.rows(
-        "SELECT e.id FROM source s JOIN entry e ON e.space = s.space AND e.source = s.id"
-        " JOIN memo_line l ON l.space = e.space AND l.entry = e.seq AND l.covered = 1"
-        " JOIN memo m ON m.space = l.space AND m.current = l.version"
-        " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
-        " WHERE s.space = ? AND s.hash = ? AND v.deleted = 0",
-        (reader.space, sources.name_hash(source)),
-    )
-    return frozenset(str(row[0]) for row in rows)
 
 
 def topics_beside(reader: Reader, entry: int) -> list[tuple[str, str]]:

@@ -110,16 +110,6 @@ class MemoView:
         with self._read() as reader:
             return [*store.lines(reader, memo).values()]
 
-    def pinned(self) -> Memos:
-        """The pinned memos, in the order they were first made."""
-        with self._read() as reader:
-            return _memos_from(store.current(reader, " AND v.pinned = 1"))
-
-    def written(self, source: str) -> frozenset[str]:
-        """The ids of the lines of a conversation that memos stand for."""
-        with self._read() as reader:
-            return store.covered_ids(reader, source)
-
     def recent(self, source: str) -> Entries:
         """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
         with self._read() as reader:

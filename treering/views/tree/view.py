@@ -1,29 +1,31 @@
-"""``memory.tree``: the tree of summaries over one space."""
+"""``memory.tree``: the tree of summaries over one space, which grows when it is used."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final, Literal, Unpack, get_args
+from typing import Any, ClassVar, Final, Literal, Unpack, get_args
 
 from treering.arrays import Codes
 from treering.embed.checked import checked
 from treering.errors import LLMNotConfigured, UnknownNode
 from treering.hints import Hint
 from treering.journal import entries, ledger, work
+from treering.journal.erasure import Trace
+from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Filter, Hit, Mode, Progress
 from treering.search.context import CountTokens, Layout, assemble_whole
 from treering.search.filters import allowed_rows
 from treering.search.relations.contract import Plan
 from treering.search.searcher import check_choice, check_count, check_queries, known_until
-from treering.views.contract import Resources
+from treering.views.contract import Erased, Resources, View
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE, Aggregator
-from treering.views.tree.grow import Grower
+from treering.views.tree.grow import Grower, count_unplaced
 from treering.views.tree.hits import (
     NodeRanking,
     Retrieval,
@@ -40,9 +42,10 @@ from treering.views.tree.node import (
     shown_nodes,
 )
 from treering.views.tree.search import TreeRelatives, TreeSearch, places
-from treering.views.tree.settings import Settings, TreeChoices
+from treering.views.tree.settings import Settings, TreeChoices, tree_settings
 from treering.views.tree.settle import SummarySettler
 from treering.views.tree.shape import ROOT, Tree
+from treering.views.tree.texts import beside
 
 NODES: Final = 10
 """Nodes of a context without ``k``: MemTree's for long documents (A.1.4)."""
@@ -291,3 +294,64 @@ class TreeView:
     def _show(self, choose: Callable[[Tree], Sequence[int]]) -> list[TreeNode]:
         with self._grower.read() as (reader, tree):
             return shown_nodes(reader, tree, choose(tree))
+
+
+class Summaries(View):
+    """Summaries of fragments, and of summaries: the nodes of the tree."""
+
+    name: ClassVar[str] = "tree"
+    relation_name: ClassVar[str | None] = "tree"
+    kinds: ClassVar[tuple[str, ...]] = ("summaries",)
+    traces: ClassVar[tuple[Trace, ...]] = (Trace("leaf"),)
+
+    def __init__(
+        self, tree: TreeView, grown: Callable[[], TreeView], has_llm: Callable[[], bool]
+    ) -> None:
+        self._tree = tree
+        self._grown = grown
+        self._has_llm = has_llm
+
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
+        """See ``View``. A tree that was never used or chosen costs nothing."""
+        if self._tree._is_used():
+            self._tree.settle(progress, upgrade=upgrade)
+
+    def pending(self, reader: SpaceReader) -> Mapping[str, int]:
+        """The numbers of summaries to make, of leaves to remove and of texts to place.
+
+        Texts count only where ``settle`` places them: elsewhere each use of the tree does.
+        """
+        counts = work.counts(reader, reader.id)
+        kinds = (store.SUMMARIES, store.ERASED, store.LOOSE)
+        places = tree_settings(reader).settle == "each"
+        return {
+            **{kind: counts.get(kind, 0) for kind in kinds},
+            store.UNPLACED: count_unplaced(reader) if places else 0,
+        }
+
+    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+        """See ``View``."""
+        if tree_settings(writer).chat_unit == "rounds":
+            work.enqueue(writer, writer.id, store.LOOSE, beside(writer, seqs))
+        return Erased({"summaries": store.erase(writer, seqs)})
+
+    def begin_rebuild(self, writer: SpaceWriter) -> None:
+        """Drop the tree; it grows again by the settings of the space.
+
+        Raises LLMNotConfigured if a model made summaries and none is configured to repeat that.
+        """
+        if store.count_written(writer, EXTRACTIVE) and not self._has_llm():
+            raise LLMNotConfigured(
+                "summaries that a language model made can only be made again by one; configure "
+                "one, see `treering doctor`"
+            )
+        store.fell(writer)
+
+    def finish_rebuild(self, progress: Progress | None = None) -> None:
+        """See ``View``. A tree that was never used is not grown."""
+        if self._tree._is_used():
+            self._tree.settle(progress)
+
+    def relation(self) -> TreeRelatives:
+        """See ``View``."""
+        return self._grown()._relation()
