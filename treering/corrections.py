@@ -20,7 +20,6 @@ from treering.journal.space import Space, SpaceWriter
 from treering.journal.writing import Draft
 from treering.records import Filter, Forgotten, Receipt
 from treering.text import check_text
-from treering.views.contract import Handover
 from treering.views.erase import Eraser
 from treering.views.registry import Views
 
@@ -67,7 +66,7 @@ def propose(
 ) -> Receipt:
     """Store a text or messages that wait for approval. Raise InputError."""
     withheld.begin(space)
-    intake = Intake(space.withheld, Eraser(space.withheld, []), Handover())
+    intake = Intake(space.withheld, Eraser(space.withheld, []))
 
     def record(writer: SpaceWriter, receipt: Receipt) -> None:
         withheld.note(writer, receipt.ids, "proposed", author)
@@ -81,7 +80,6 @@ def retract(space: Space, views: Views, entry_id: str, author: Author) -> None:
     The copy in the hidden space is durable before the entry is taken out. Raise UnknownEntry.
     """
     ids, is_copied, is_done = {entry_id}, False, False
-    views.handover.clear()
     try:
         while not is_done:
             with space.read() as reader:

@@ -70,7 +70,6 @@ def _forget_visible(
 ) -> Forgotten:
     """Erase entries, as ``forget_entries`` does, that are not withheld."""
     _check_choice(entry_ids, condition)
-    views.handover.clear()
 
     def erase_once(*, is_recovered: bool) -> Forgotten:
         seqs = None if entry_ids else _all_matching(space, condition)

@@ -125,7 +125,7 @@ class Memory:
         self._account = ModelAccount(self._space, llm)
         self._answerer = Answerer(self._account)
         self._views = Views(self._space, embedder, self._account, self._exact, self._code_roots)
-        self._intake = Intake(self._space, self._views.eraser, self._views.handover)
+        self._intake = Intake(self._space, self._views.eraser)
         self._beside = SpacesBeside(self._views, llm, open_beside)
         self._views.settler.warn_of_outdated()
         self._intake.recover_if_possible()
@@ -893,5 +893,5 @@ def memory_parts(memory: Memory) -> MemoryParts:
 
 def index(views: Views, receipt: Receipt, progress: Progress | None = None) -> Receipt:
     """Index new entries; return their receipt with the number that are not searchable yet."""
-    is_done = views.build(progress)
-    return receipt if is_done else replace(receipt, pending=views.count_pending())
+    views.build(progress)
+    return replace(receipt, pending=views.count_pending())

@@ -203,7 +203,7 @@ class SpacesBeside:
 
     @staticmethod
     def _intake(views: Views) -> Intake:
-        return Intake(views.space, views.eraser, views.handover)
+        return Intake(views.space, views.eraser)
 
     def _is_there(self, name: str) -> bool:
         """Return whether a space is another one, or has begun."""

@@ -447,7 +447,6 @@ def test_a_search_does_not_wait_until_long_texts_are_indexed(
     memory.add("Ana keeps bees.")
     # Durable, and not indexed yet, as a kill leaves it.
     memory._intake.add("She rows daily. " * 20_000, "book", Envelope())
-    memory._views.handover.clear()
     assert [hit.text for hit in memory.search("who rows?", k=1)] == ["Ana keeps bees."]
     assert "not indexed yet" in caplog.text
     memory.settle()

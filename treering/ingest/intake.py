@@ -28,11 +28,10 @@ from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.sources import FileSource
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.journal.tombstones import Tombstone
-from treering.journal.writing import Draft, Stored
+from treering.journal.writing import Draft
 from treering.records import Receipt, Skipped
 from treering.text import check_text
 from treering.views import settings as space_settings
-from treering.views.contract import Handover
 from treering.views.erase import Eraser
 from treering.views.facts import store as facts
 from treering.views.memos import changes
@@ -60,10 +59,9 @@ class Intake:
     """Adds to one space of a journal. A returned receipt means durable; a refused call leaves no
     trace."""
 
-    def __init__(self, space: Space, eraser: Eraser, handover: Handover) -> None:
+    def __init__(self, space: Space, eraser: Eraser) -> None:
         self._space = space
         self._eraser = eraser
-        self._handover = handover
         self._staging = Staging(space)
 
     def recover(self) -> None:
@@ -411,16 +409,13 @@ class Intake:
         # Slices of one transaction are stored as one: else each looks up what is in those before.
         whole = [*chain.from_iterable(first)]
 
-        def store(writer: SpaceWriter) -> tuple[Receipt, dict[int, Stored]]:
-            stored: dict[int, Stored] = {}
-            receipts[:] = [slices.store(writer, whole, plan, stored=stored)]
+        def store(writer: SpaceWriter) -> Receipt:
+            receipts[:] = [slices.store(writer, whole, plan)]
             finish(plan, writer)
             check()
-            return receipts[0], stored
+            return receipts[0]
 
-        receipt, stored = self._space.change(store)
-        self._handover.put(stored)
-        return receipt
+        return self._space.change(store)
 
 
 def _checking(lists: Iterable[list[Item]], check: Check) -> Iterator[list[Item]]:

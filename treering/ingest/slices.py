@@ -16,7 +16,7 @@ from treering.journal import entries, ledger, sources, supersession, tombstones,
 from treering.journal.sources import FileSource
 from treering.journal.space import SpaceWriter
 from treering.journal.tombstones import Tombstone
-from treering.journal.writing import AppendResult, Draft, Stored
+from treering.journal.writing import AppendResult, Draft
 from treering.records import Receipt
 from treering.views.memos import changes
 from treering.views.tree import store as tree_store
@@ -101,10 +101,8 @@ def store(
     items: Sequence[Item],
     plan: Plan,
     same: SameText | None = None,
-    stored: MutableMapping[int, Stored] | None = None,
 ) -> Receipt:
-    """Store a slice. ``same`` is that of the slices before, and is added to; so are the new
-    entries, by sequence number, to ``stored``.
+    """Store a slice. ``same`` is that of the slices before, and is added to.
 
     Raises InputError for an id that is here with another text, and InputError or UnknownName for
     what cannot be said of two entries, unless kept.
@@ -120,8 +118,6 @@ def store(
             receipts.append(receipt)
             if not done.new:  # all are here under other sources: this one would hold nothing
                 sources.drop_empty_sources(writer, writer.id, [place])
-            if stored is not None:
-                stored.update({seq: entry.to_stored(source) for seq, entry in done.new.items()})
             continue
         erased = [item for item in members if isinstance(item, Tombstone)]
         if erased:

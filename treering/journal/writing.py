@@ -15,7 +15,7 @@ from treering.journal import damage, supersession
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.entries import PAGE
 from treering.journal.fields import metadata_json
-from treering.journal.stored import added_moment, metadata_of, micros, zone_minutes
+from treering.journal.stored import micros, zone_minutes
 from treering.records import Entry, Kind
 
 _ASSISTANT = "assistant"
@@ -60,13 +60,6 @@ class Draft(NamedTuple):
         return damage.digest(content, self.key)
 
 
-class Stored(NamedTuple):
-    """An entry as reading it would give it, and its digest."""
-
-    entry: Entry
-    digest: bytes
-
-
 class NewEntry(NamedTuple):
     """A draft that becomes an entry; ``added`` is in microseconds since the epoch."""
 
@@ -75,26 +68,6 @@ class NewEntry(NamedTuple):
     id: str
     position: int
     added: int
-
-    def to_stored(self, source: str) -> Stored:
-        """As it is read from a source of that name."""
-        draft = self.draft
-        entry = Entry(
-            id=self.id,
-            text=draft.text,
-            source=source,
-            position=self.position,
-            kind=draft.kind,
-            added=added_moment(self.added),
-            at=draft.at,
-            speaker=draft.speaker,
-            role=draft.role,
-            session=draft.session,
-            metadata=metadata_of(draft.metadata),
-            expires=draft.expires,
-            pinned=draft.pinned,
-        )
-        return Stored(entry, self.digest)
 
 
 @dataclass(frozen=True, slots=True)

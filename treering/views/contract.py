@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -21,13 +20,12 @@ from treering.errors import TreeringError, ViewError
 from treering.journal import damage
 from treering.journal.erasure import Trace
 from treering.journal.space import Space, SpaceReader, SpaceWriter
-from treering.journal.writing import Draft, Stored
+from treering.journal.writing import Draft
 from treering.llm.contract import LLM
 from treering.records import Entry, Progress
 from treering.search.marks import Mark, Marker, Quote
 from treering.search.relations.contract import Plan, Relation
 from treering.search.searcher import Searcher
-from treering.text import utf8_size
 
 log = logging.getLogger("treering")
 
@@ -280,38 +278,3 @@ BATCH_ENTRIES = 256
 BATCH_BYTES = 1 << 17
 """Bytes of texts in a batch, unless one is longer: about ten seconds of the bundled model, the most
 that an interruption loses."""
-
-
-class Handover:
-    """The entries of an ``add``, kept until the views of the same process have read them.
-
-    To read them from the database and compare digests takes as long as storing them. More than a
-    batch is read from there all the same.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()  # protects what follows: threads of one process may add
-        self._stored: dict[int, Stored] = {}
-        self._bytes = 0
-
-    def put(self, stored: Mapping[int, Stored]) -> None:
-        """Hand entries over, by sequence number, once they are durable."""
-        size = sum(utf8_size(each.entry.text) for each in stored.values())
-        with self._lock:
-            self._stored.update(stored)
-            self._bytes += size
-            if len(self._stored) > BATCH_ENTRIES or self._bytes > BATCH_BYTES:
-                self._drop()
-
-    def all(self) -> dict[int, Stored]:
-        """Return all entries, in the order in which they were stored."""
-        with self._lock:
-            return dict(sorted(self._stored.items()))
-
-    def clear(self) -> None:
-        """Drop all entries: the texts of erased ones must not stay in main memory."""
-        with self._lock:
-            self._drop()
-
-    def _drop(self) -> None:
-        self._stored, self._bytes = {}, 0

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,6 @@ from treering.views.contract import (
     BATCH_BYTES,
     BATCH_ENTRIES,
     Derived,
-    Handover,
     View,
     ViewState,
     attribute_errors,
@@ -61,8 +60,7 @@ class _Batch:
     """Entries to read: new ones up to ``last``, and ``again`` those that views read a second time.
 
     ``damaged`` are entries that cannot be read as they were stored. ``digests`` are those of all,
-    and ``read`` is how far every view had read, when the batch was read. ``is_handed`` says that
-    the batch was not read from the database, so that other entries may come before it.
+    and ``read`` is how far every view had read, when the batch was read.
     """
 
     entries: Mapping[int, Entry]
@@ -71,7 +69,6 @@ class _Batch:
     last: int
     again: Mapping[str, frozenset[int]]
     read: Mapping[str, int]
-    is_handed: bool = False
 
     def entries_for(self, view: View) -> dict[int, Entry]:
         """The entries of the batch that one view has not read."""
@@ -106,18 +103,11 @@ class _Run:
 class Follower:
     """Lets the views of one space follow its journal. One thread at a time has ``turn``."""
 
-    def __init__(
-        self, space: Space, views: Sequence[View], fragments: Fragments, handover: Handover
-    ) -> None:
+    def __init__(self, space: Space, views: Sequence[View], fragments: Fragments) -> None:
         self.turn = threading.Lock()
         self._space = space
         self._views = views
         self._fragments = fragments
-        self._handover = handover
-        self._seen = set[str]()
-        """The names of views whose rows were stored here, and whose tables were checked."""
-        self._is_in_step = False
-        """Whether all views had read everything when they were last asked to."""
 
     def follow(
         self,
@@ -126,8 +116,8 @@ class Follower:
         retry: bool = False,
         patience_s: float = SETTLE_PATIENCE_S,
         leave: Callable[[], bool] = lambda: False,
-    ) -> bool:
-        """Let every view read new entries, then embed fragments; True if surely no work is left.
+    ) -> None:
+        """Let every view read new entries, then embed fragments.
 
         A view that fails does not hold up the others, and continues there the next time. Its error
         is raised last: as ViewError, if it comes from another package. An entry that is damaged, or
@@ -138,22 +128,12 @@ class Follower:
         """
         self._fragments.begin()
         run = _Run(retry)
-        is_done = None
-        try:
-            if self._is_in_step and not retry and progress is None:
-                is_done = self._take_in_handed(run)
-            if is_done is None:
-                self._is_in_step = False
-                self._run(run, progress, patience_s, leave)
-        finally:
-            self._handover.clear()
+        self._run(run, progress, patience_s, leave)
         errors = run.errors()
-        if not is_done:
-            with collect_errors(errors):
-                self._fragments.catch_up(progress)
+        with collect_errors(errors):
+            self._fragments.catch_up(progress)
         for error in errors:
             raise error
-        return bool(is_done)
 
     def _run(
         self, run: _Run, progress: Progress | None, patience_s: float, leave: Callable[[], bool]
@@ -169,10 +149,11 @@ class Follower:
             with self._space.task(_READING) as is_ours:
                 batch = self._next(run)
                 if batch is None:
-                    self._is_in_step = not run.failures
                     break
                 if is_ours:
-                    self._take_in(batch, run)
+                    derived = self._derive(batch, run)
+                    views = [view for view in self._views if view.name in derived]
+                    self._store(views, batch, derived, run)
                     done += len(batch.entries)
                     if progress:
                         progress(min(done, total), total)
@@ -208,35 +189,6 @@ class Follower:
         return entries.text_bytes_after(reader, self._states(reader)[name].read)
 
     # ------------------------------------------------------------------ inside
-
-    def _take_in_handed(self, run: _Run) -> bool | None:
-        """Let the views read what was just added here, without reading it from the database.
-
-        Return whether no work is left then. None if the views may have more to read.
-        """
-        handed = self._handover.all()
-        if not handed:
-            return None
-        with self._space.task(_READING) as is_ours:
-            if not is_ours:
-                return None
-            seqs = list(handed)
-            batch = _Batch(
-                entries={seq: stored.entry for seq, stored in handed.items()},
-                digests={seq: stored.digest for seq, stored in handed.items()},
-                damaged={},
-                last=seqs[-1],
-                again={},
-                read={},
-                is_handed=True,
-            )
-            return self._take_in(batch, run)
-
-    def _take_in(self, batch: _Batch, run: _Run) -> bool | None:
-        """Let the views read a batch; see ``_store`` for the result."""
-        derived = self._derive(batch, run)
-        views = [view for view in self._views if view.name in derived]
-        return self._store(views, batch, derived, run)
 
     def _next(self, run: _Run) -> _Batch | None:
         """The next entries to read. Views that have failed are not considered."""
@@ -316,74 +268,41 @@ class Follower:
         return derived
 
     def _store(
-        self,
-        views: Sequence[View],
-        batch: _Batch,
-        derived: Mapping[str, Derived],
-        run: _Run,
-    ) -> bool | None:
-        """Store for all views in one transaction; if a view fails, in one transaction per view.
+        self, views: Sequence[View], batch: _Batch, derived: Mapping[str, Derived], run: _Run
+    ) -> None:
+        """Store for all views in one transaction; if a view fails, in one transaction per view."""
 
-        Return whether the views have read everything then and nothing is queued. None if more may
-        be left to read; of what was handed over nothing was stored then.
-        """
-
-        def store(writer: SpaceWriter) -> bool | None:
+        def store(writer: SpaceWriter) -> None:
             if not writer.is_there:  # it was removed meanwhile
-                return None
+                return
             stored_states = view_states(writer)
             states = self._with_new_views(stored_states)
-            unread = self._unread_of(writer, batch, stored_states) if batch.is_handed else []
-            if batch.is_handed and unread[: len(batch.entries)] != list(batch.entries):
-                return None  # others come before it
-            kinds = [view.reread_kind for view in self._views if view.reads]
-            reread_kind = work.counts(writer, writer.space, kinds)
             # Deriving took its time. An entry that was changed or erased meanwhile is skipped: the
             # change queued it for reading.
             current = entries.digests_by_seq(writer, list(batch.entries))
             as_read = {s for s, digest in batch.digests.items() if current.get(s) == digest}
             done: dict[str, ViewState] = {}
             for view in views:
-                is_new = view.name not in stored_states
-                is_seen = view.name in self._seen and not is_new
-                preparing = nullcontext() if is_seen else prepare_tables(writer, view, is_new)
+                preparing = prepare_tables(writer, view, view.name not in stored_states)
                 with attribute_errors(view), preparing:
                     state = states[view.name]
-                    is_queued = view.reread_kind in reread_kind
                     done[view.name] = _store_of(
-                        writer, view, state, batch, derived[view.name], as_read, is_queued
+                        writer, view, state, batch, derived[view.name], as_read
                     )
             # A view of treering's that fails has read nothing, and is not new the next time.
             own = {v.name: states[v.name] for v in self._views if not is_foreign(v)}
             save_states(writer, {**own, **stored_states, **done})
-            is_refused = any(refused for _, refused in derived.values())
-            if reread_kind or is_refused or len(unread) != len(batch.entries):
-                return None
-            models = [model.work for model in writer.state.models]
-            return writer.model is not None and not work.is_queued(writer, writer.id, models)
 
         try:
-            is_done = self._space.change(store, derived=True)
-            self._seen.update(view.name for view in views)
+            self._space.change(store, derived=True)
         except JournalError:
             raise
         except TreeringError as error:
             if len(views) == 1:
                 _note(views[0], error, run)
-            elif not batch.is_handed:  # else it is read, and then stored view by view
+            else:
                 for view in views:
                     self._store([view], batch, derived, run)
-            return None
-        return is_done if len(views) == len(self._views) else None
-
-    def _unread_of(
-        self, reader: SpaceReader, batch: _Batch, states: Mapping[str, ViewState]
-    ) -> list[int]:
-        """The next entries that the views have to read, as many as a batch has and one more."""
-        if any(view.name not in states for view in self._views):
-            return []
-        read = min(states[view.name].read for view in self._views)
-        return entries_after(reader, read, len(batch.entries) + 1)
 
 
 def _store_of(
@@ -393,18 +312,15 @@ def _store_of(
     batch: _Batch,
     derived: Derived,
     as_read: Set[int],
-    is_queued: bool,
 ) -> ViewState:
     """Store the rows that a view derived from a batch. Returns how far it has come then.
-
-    ``is_queued`` says whether the view has entries to read again.
 
     Left out are entries that another process stored, and entries erased or changed meanwhile.
     """
     queued = batch.again.get(view.name, frozenset())
     fresh = {seq for seq in as_read if seq > state.read}
     # An entry may be both: given another text before it was read at all. It is stored once.
-    read_now = (queued & as_read) | fresh if is_queued and view.reads else ()
+    read_now = (queued & as_read) | fresh if view.reads else ()
     again = work.claim(writer, writer.id, view.reread_kind, read_now)
     ours = fresh | (again & queued)
     rows, refused = derived

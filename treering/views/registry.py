@@ -42,7 +42,7 @@ from treering.search.searcher import Searcher
 from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
 from treering.views.code.rounds.changes import CodeChanges
-from treering.views.contract import Handover, Resources, View, attribute_errors
+from treering.views.contract import Resources, View, attribute_errors
 from treering.views.erase import Eraser
 from treering.views.facts.extract import FactExtractor
 from treering.views.facts.view import Facts, FactView
@@ -133,8 +133,7 @@ class Views:
         ]
         check_names(self._views)
         self._fragments.dependents = [summaries]
-        self.handover = Handover()
-        self._follower = Follower(space, self._views, self._fragments, self.handover)
+        self._follower = Follower(space, self._views, self._fragments)
         self.settler = Settler(space, self._views, self._follower, self._corpus)
 
     @property
@@ -180,8 +179,8 @@ class Views:
 
     # ------------------------------------------------------------------ keeping up to date
 
-    def build(self, progress: Progress | None = None, *, wait: bool = True) -> bool:
-        """Let all views read the journal; True if all is searchable for sure.
+    def build(self, progress: Progress | None = None, *, wait: bool = True) -> None:
+        """Let all views read the journal.
 
         Work that the embedder or the disk fails stays queued.
 
@@ -193,11 +192,11 @@ class Views:
         """
         patience_s = BUILD_PATIENCE_S if wait else 0
         if not self._follower.turn.acquire(timeout=patience_s):
-            return False
+            return
         until = time.monotonic() + BUILD_PATIENCE_S
         try:
             with _log_delays("index"):
-                return self._follower.follow(
+                self._follower.follow(
                     progress,
                     patience_s=patience_s,
                     leave=lambda: (
@@ -208,7 +207,6 @@ class Views:
                 )
         finally:
             self._follower.turn.release()
-        return False
 
     @contextmanager
     def deriving_with(self, deriver: Deriver) -> Iterator[None]:
