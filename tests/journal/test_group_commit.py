@@ -375,7 +375,7 @@ class Scrubbing:
             assert self._begun.wait(TIMEOUT_S)
             futures += [threads.submit(self.shared.run, [name], self.scrub) for name in names]
             until = time.monotonic() + TIMEOUT_S
-            while len(self.shared._waiting) < len(names):
+            while len(self.shared._next.tables) < len(names):
                 assert time.monotonic() < until
                 threading.Event().wait(PAUSE_S)
             self._go_on.set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,6 @@ from treering import Memory
 from treering.errors import FilterError, InputError, UnknownEntry, UnknownName
 from treering.hints import Hint
 from treering.journal import entries
-from treering.journal.supersession import MOST_STEPS, is_circle
 from treering.llm.scripted import ScriptedLLM
 
 
@@ -183,30 +182,6 @@ def test_a_circle_of_several_is_found_from_either_side(memory: Memory) -> None:
     memory.supersede(ids[5], ids[0])
     with raises(InputError, hint=Hint.UNDO_SUPERSEDE):
         memory.supersede(ids[2], ids[3])
-
-
-def test_looking_for_a_circle_takes_no_longer_the_longer_the_rows_are() -> None:
-    looked_at = 0
-    newer_of: dict[int, int] = {}
-
-    def newer(entry: int) -> int | None:
-        nonlocal looked_at
-        looked_at += 1
-        return newer_of.get(entry)
-
-    def older(entry: int) -> Collection[int]:
-        return [entry - 1] if entry - 1 in newer_of else []
-
-    count = 2_000
-    for entry in range(count, 0, -1):  # each supersedes what supersedes all others
-        assert not is_circle(entry, entry + 1, newer, older)
-        newer_of[entry] = entry + 1
-    assert is_circle(count + 1, 1, newer, older)
-    assert looked_at <= 3 * count
-    newer_of |= {entry: entry + 1 for entry in range(5 * MOST_STEPS, 7 * MOST_STEPS)}
-    newer_of |= {entry: entry + 1 for entry in range(2 * MOST_STEPS, 4 * MOST_STEPS)}
-    with raises(InputError, hint=Hint.UNDO_SUPERSEDE):
-        is_circle(4 * MOST_STEPS, 5 * MOST_STEPS, newer, older)
 
 
 # ------------------------------------------------------------------ for a while

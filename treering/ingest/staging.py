@@ -20,7 +20,6 @@ import logging
 import sys
 import time
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -281,25 +280,19 @@ class _Identities:
 
 def _refuse_circles(here: Iterable[tuple[str, str]], superseded: Sequence[SupersededLine]) -> None:
     """Raise InputError if lines would let an entry hold instead of itself, by way of others."""
-    newer_of: dict[str, str] = {}
-    older_of: dict[str, dict[str, None]] = defaultdict(dict)
-
-    def note(older: str, newer: str) -> None:
-        older_of[newer_of.get(older, newer)].pop(older, None)
-        newer_of[older] = newer
-        older_of[newer][older] = None
-
-    for pair in here:
-        note(*pair)
-    for line in superseded:
-        if supersession.is_circle(
-            line.older, line.newer, newer_of.get, lambda entry: older_of.get(entry, ())
-        ):
-            raise InputError(
-                f"{line.older!r} is superseded by {line.newer!r}, which it supersedes itself; "
-                "take one of the two back"
-            )
-        note(line.older, line.newer)
+    newer_of = {**dict(here), **{line.older: line.newer for line in superseded}}
+    done: set[str] = set()
+    for entry in newer_of:
+        passed: set[str] = set()
+        while entry in newer_of and entry not in done:
+            if entry in passed:
+                raise InputError(
+                    f"{entry!r} is superseded by {newer_of[entry]!r}, which it supersedes itself; "
+                    "take one of the two back"
+                )
+            passed.add(entry)
+            entry = newer_of[entry]
+        done |= passed
 
 
 def _give_way(began: float) -> None:

@@ -197,52 +197,36 @@ class SharedScrubs:
     """
 
     def __init__(self) -> None:
-        self._has_ended = threading.Condition()  # protects what follows
-        self._waiting: list[_Scrub] = []
-        self._leader: _Scrub | None = None  # that of the thread that scrubs
+        self._turn = threading.Lock()
+        self._lock = threading.Lock()  # protects the next scrubbing
+        self._next = _Scrub()
 
     def run(self, tables: Collection[str], scrub: Callable[[Collection[str]], bool]) -> bool:
         """Return the result of a scrubbing of the tables that begins after this call.
 
         ``scrub`` does it. Every thread that waits for it raises the error that ``scrub`` raises.
+        If the thread that scrubs is interrupted, another one scrubs.
         """
-        mine = _Scrub(frozenset(tables))
-        batch: list[_Scrub] = []
-        outcome: bool | Exception | None = None
-        try:
-            with self._has_ended:
-                self._waiting.append(mine)
-                self._has_ended.wait_for(lambda: mine.outcome is not None or self._leader is None)
-                if mine.outcome is None:
-                    self._leader = mine
-                    batch, self._waiting = self._waiting, []
-            if batch:
-                outcome = scrub(frozenset().union(*(each.tables for each in batch)))
-        except Exception as error:
-            outcome = error
-        finally:
-            self._leave(mine, batch, outcome)
+        with self._lock:
+            mine = self._next
+            mine.tables += tables
+        with self._turn:
+            with self._lock:
+                if self._next is mine:
+                    self._next = _Scrub()
+            if mine.outcome is None:
+                try:
+                    mine.outcome = scrub(frozenset(mine.tables))
+                except Exception as error:
+                    mine.outcome = error
         if isinstance(mine.outcome, Exception):
             raise mine.outcome
-        return bool(mine.outcome)
-
-    def _leave(self, mine: _Scrub, batch: list[_Scrub], outcome: bool | Exception | None) -> None:
-        """End the scrubbing of a batch; if this thread was interrupted, another one scrubs."""
-        with self._has_ended:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
-            if self._leader is mine:
-                for each in batch:
-                    each.outcome = outcome
-                if outcome is None:
-                    self._waiting += [each for each in batch if each is not mine]
-                self._leader = None
-                self._has_ended.notify_all()
+        return mine.outcome
 
 
 class _Scrub:
-    """A scrubbing that a thread waits for; the outcome is None until it has ended."""
+    """A scrubbing that threads wait for; the outcome is None until it has ended."""
 
-    def __init__(self, tables: frozenset[str]) -> None:
-        self.tables = tables
+    def __init__(self) -> None:
+        self.tables: list[str] = []
         self.outcome: bool | Exception | None = None
