@@ -41,7 +41,7 @@ def remove(reading: Reading, of: PlacedColumns, gone: Codes) -> Codes:
     removal = reading.remove(gone)
     for field in fields(of):
         getattr(of, field.name).remove(gone)
-    return reading.finish_removal(removal)
+    return reading.finish_removal(*removal)
 
 
 def groups(codes: Any) -> list[int]:

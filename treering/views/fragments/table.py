@@ -195,7 +195,7 @@ class Table:
         do_all([partial(self._vectors.remove, gone), *removals], len(self._fragment))
         self._lexical = self._lexical.shrunk(gone)
         self._metadata = self._metadata.without(gone)
-        return gone, self._reading.finish_removal(removal)
+        return gone, self._reading.finish_removal(*removal)
 
     def _rows_of(self, fragments: Codes) -> Codes:
         """The rows of the fragments, given ascending, that the table has."""
