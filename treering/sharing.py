@@ -7,8 +7,10 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Final
+from itertools import islice
+from typing import Final, Self
 
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
@@ -24,6 +26,7 @@ from treering.records import JSON, Context, Entry, Filter, Forgotten, Hit, Level
 from treering.search.context import CountTokens
 from treering.search.relations.contract import Plan
 from treering.search.relations.registry import Chosen
+from treering.search.searcher import Search
 from treering.search.union import SpaceUnion
 from treering.views.memos import changes
 from treering.views.registry import Views
@@ -44,6 +47,12 @@ class AskedSpaces:
     views: Sequence[Views]
     plans: Sequence[Plan]
     settings: SpaceSettings
+
+    @classmethod
+    def of_one(cls, views: Views, settings: SpaceSettings) -> Self:
+        """Return one space with its own relations; the caller has brought it up to date."""
+        plan = views.planner.plan(None, None, tree=settings.level != "texts")
+        return cls([views], [plan], settings)
 
     @property
     def union(self) -> SpaceUnion | None:
@@ -73,7 +82,8 @@ class AskedSpaces:
         [views], [plan], settings = self.views, self.plans, self.settings
         if level == "texts":
             unit = settings.chat_unit if rounds else "messages"
-            return views.searcher.search(queries, k, condition, mode, plan, unit, every=every)
+            asked = Search(queries, condition, mode, plan, unit)
+            return views.searcher.search(asked, k, every=every)
         how = Retrieval(level, settings.method, settings.least)
         return views.tree._hits(queries, k, condition, mode, plan, how)
 
@@ -94,6 +104,15 @@ class AskedSpaces:
             return union.context(query, condition, mode, budget, count, least, layout)
         asked = (query, condition, mode, self.plans[0], self.settings, budget, count, least)
         return self.views[0].context(*asked, cites=cites)
+
+    def best(self, query: str, k: int, condition: Filter, mode: Mode) -> list[Hit]:
+        """Return the k best fragments, pinned ones first; whole rounds if the settings say so."""
+        if (union := self.union) is not None:
+            return [candidate.hit for candidate in union.candidates(query, condition, mode, k)[:k]]
+        [views], unit = self.views, self.settings.chat_unit
+        search = Search([query], condition, mode, views.planner.defaults(), unit)
+        with closing(views.searcher.candidates(search)) as ranked:  # it reads within a transaction
+            return [candidate.hit for candidate in islice(ranked, k)]
 
 
 class SpacesBeside:

@@ -23,7 +23,7 @@ from treering.journal import entries
 from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering.records import Filter
-from treering.search.filters import RowFilter
+from treering.search.filters import allowed_rows
 from treering.search.pipeline import EnvironmentTerm
 from treering.search.ranking import Contribution, Ranking
 from treering.search.relations.contract import LEARNED, Plan, Weighted
@@ -108,7 +108,7 @@ def _ranked(
     with searcher._read(asked) as (reader, found):
         assert found is not None
         snapshot, asked = found
-        allowed = RowFilter.from_columns(reader, snapshot, Filter())
+        allowed = allowed_rows(reader, snapshot, Filter())
         now = Filter(as_of=question.at or space.now)
         ranking = searcher._rank(reader, snapshot, replace(asked, condition=now), allowed)
         assert isinstance(ranking, Ranking)

@@ -16,6 +16,7 @@ from treering.errors import InputError, UnknownName
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import KINDS, Filter, Hit, Kind
+from treering.search.searcher import Search
 from treering.text import with_speaker
 from treering.views.choices import Choices
 from treering.views.presets import preset_of
@@ -161,9 +162,8 @@ class TaskSpace:
             views = self._memory._views
             views.catch_up()
             # Not ``Memory.search``: by a preset's settings that may rank whole rounds.
-            [hits] = views.searcher.search(
-                [question.text], self._fragments, Filter(), "hybrid", plan={}
-            )
+            search = Search([question.text], Filter(), "hybrid", {})
+            [hits] = views.searcher.search(search, self._fragments)
             in_order = sorted(map(self._scored, hits), key=lambda scored: scored.passage.place)
             self._last = question, in_order
         return self._last[1]

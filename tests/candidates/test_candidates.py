@@ -36,12 +36,13 @@ from treering.journal.postgres import nearest, vacuum
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.nearest import PgConnection
 from treering.journal.space import Space
-from treering.records import Hit
+from treering.records import Filter, Hit
 from treering.search import pipeline
 from treering.search.postings import RowCounts
 from treering.search.relations.contract import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
+from treering.search.searcher import Search
 from treering.search.snapshot import Cosines, Wanted
 from treering.search.terms import terms
 from treering.views.candidates import database_vectors, heads, source
@@ -222,7 +223,7 @@ def test_promising_rows_that_are_neither_near_nor_alike_are_looked_up(
     with corpus_source.searching([terms(question)]) as (_, searched):
         assert searched is not None
         snapshot = searched
-        wanted = Wanted(lambda: None, [None], promising)
+        wanted = Wanted(None, [None], promising)
         found = snapshot.cosines(snapshot.items, queries, None, wanted)
         exact: Any = snapshot.items.vectors[np.array(far)] @ queries[0]
     assert far
@@ -395,17 +396,14 @@ def test_rounds_are_made_of_all_fragments(same: Pair) -> None:
     question = corpus.questions(np.random.default_rng(11), 1)[0]
     results = [
         memory._views.searcher.search(
-            [question], 3, _no_filter(), "hybrid", memory._views.planner.plan(None, None), "rounds"
+            Search(
+                [question], Filter(), "hybrid", memory._views.planner.plan(None, None), "rounds"
+            ),
+            3,
         )
         for memory in (same.exact, same.found)
     ]
     assert places(results[0][0]) == places(results[1][0])
-
-
-def _no_filter() -> Any:
-    from treering.records import Filter
-
-    return Filter()
 
 
 def test_what_is_added_after_the_index_was_made_is_found(changing: Pair) -> None:

@@ -19,6 +19,7 @@ from treering.chat.sources import MemorySources
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Entry, Hit, Why
+from treering.sharing import AskedSpaces
 from treering.views.choices import PolicyName
 from treering.views.memos.record import Memo, MemoEvidence, Span
 from treering.views.settings import SpaceSettings
@@ -255,7 +256,8 @@ def test_a_summary_of_what_does_not_hold_any_more_is_marked(open_memory: Open) -
     memory.tree.settle()  # somebody uses the tree
     memory.settle()
     settings = SpaceSettings()
-    sources = MemorySources(memory._space, memory._views, estimate_tokens, settings, frozenset())
+    own = AskedSpaces.of_one(memory._views, settings)
+    sources = MemorySources(memory._views, own, estimate_tokens)
     assert [one.text for one in sources.nodes("river", 60)] == [
         "Summary of 3 texts: user lives by a river."
         " (possibly out of date since 2026-05-03: I relocated to Porto.)"

@@ -20,11 +20,9 @@ from treering import Memory
 from treering.errors import FilterError
 from treering.journal import entries
 from treering.records import Filter
-from treering.search import metadata
-from treering.search.filters import RowFilter, allowed_rows
+from treering.search.filters import allowed_rows
 from treering.search.metadata import MAX_KEYS
-from treering.search.ranking import Ranking, top_rows
-from treering.search.searcher import Search, Searcher
+from treering.search.searcher import Searcher
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)
 SOURCES = ("books/a", "books/b", "books", "diary")
@@ -113,98 +111,21 @@ def test_filters_find_what_the_database_finds_before_and_after_changes(
                 assert_as_the_database(memory, condition)
 
 
-@given(
-    entries_=st.lists(entry, min_size=1, max_size=9),
-    asked=st.lists(conditions, min_size=1, max_size=6),
-    k=st.integers(1, 4),
-)
-def test_looking_at_the_best_rows_first_finds_the_best_of_all(
-    entries_: list[dict[str, Any]], asked: list[Filter], k: int
-) -> None:
-    with a_memory() as memory, values_in_parts(share=1):
-        for number, fields in enumerate(entries_):
-            add(memory, number, fields)
-        for condition in asked:
-            if not (condition.since and condition.until and condition.since >= condition.until):
-                assert_best(memory, condition, k)
-
-
-@contextmanager
-def values_in_parts(share: int) -> Iterator[None]:
-    """Values of metadata are read in parts, as of a large space: one row in 2 to so many."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metadata, "READ_AT_ONCE", 0)
-        patch.setattr(metadata, "LEAST_READ", 0)
-        patch.setattr(metadata, "SHARE_READ", share)
-        yield
-
-
-def assert_best(memory: Memory, condition: Filter, k: int) -> None:
-    searcher: Searcher = memory._views.searcher
-    queries = ["turn 1", "turn 3"]
-    vectors = searcher.embedded(queries, "hybrid")
-    plan = memory._views.planner.defaults()
-    with searcher._corpus.reading() as (reader, snapshot):
-        assert snapshot is not None  # a file's fragments are always held
-        of_all = RowFilter.from_columns(reader, snapshot, Filter())
-        asked = Search(queries, Filter(), "hybrid", plan, "messages", vectors)
-        ranking = searcher._rank(reader, snapshot, asked, of_all)
-        assert isinstance(ranking, Ranking)  # of messages
-        allowed = allowed_rows(reader, ranking.snapshot, condition)
-        for query, scores in enumerate(ranking.scores.T):
-            lazy = RowFilter.from_columns(reader, ranking.snapshot, condition)
-            first = lazy.first(ranking, query, k)
-            assert first.tolist() == top_rows(scores, k, allowed).tolist()
-        lazy = RowFilter.from_columns(reader, ranking.snapshot, condition)
-        best = [lazy.best(ranking, query, k).tolist() for query in range(2)]
-        assert best == [ranking.best(query, k, allowed).tolist() for query in range(2)]
-
-
-def test_values_of_a_large_space_are_read_in_parts_and_found_all_the_same() -> None:
-    size = 6_000
-    said = [
-        {"role": "user", "content": f"turn {n % 97}", "metadata": {"t": n % 40, "n": n}}
-        for n in range(size)
-    ]
-    with a_memory() as memory, values_in_parts(share=2):
-        memory.add(said)
-
-        def read(key: str) -> int:
-            snapshot = memory._views.searcher.snapshot()
-            assert snapshot is not None
-            values = snapshot.metadata._values.get(key)
-            return 0 if values is None else values.done
-
-        done = 0
-        for part in range(1, 4):
-            hits = memory.search("turn 7", k=3, metadata={"t": 7 * part})
-            assert [hit.metadata["t"] for hit in hits] == 3 * [7 * part]
-            done += size // 4 + 1 + done // 16  # more each time, as there is less to look up
-            assert read("t") == done
-        assert_best(memory, Filter(metadata={"t": 3}), 3)
-        assert read("n") == 0
-        # One among thousands is not looked for among the best.
-        [hit] = memory.search("turn 7", k=3, metadata={"n": size - 1})
-        assert hit.metadata["n"] == size - 1
-        assert read("n") == size
-        assert memory.search("turn 7", k=3, metadata={"n": -1}) == []
-
-
-def test_a_filter_that_none_of_the_very_best_meets_does_not_read_all_values() -> None:
-    best = [{"role": "user", "content": "seven seven", "metadata": {"t": 0}} for _ in range(400)]
-    others = [
-        {"role": "user", "content": f"seven {n} of many", "metadata": {"t": n % 40}}
-        for n in range(6_000)
-    ]
-    with a_memory() as memory, values_in_parts(share=5):
-        memory.add([*best, *others])
-        hits = memory.search("seven", k=3, metadata={"t": 7})
-        assert [hit.metadata["t"] for hit in hits] == [7, 7, 7]
+def test_a_condition_that_no_column_tells_is_checked_once_for_each_entry() -> None:
+    with a_memory() as memory:
+        ids = [memory.add(f"turn {n}", metadata={"n": n}).ids[0] for n in range(5)]
+        late = Filter(metadata={"$or": [{"n": {"$gte": 3}}, {"n": 0}]})
+        then = Filter(as_of=datetime(2000, 1, 1, tzinfo=UTC))
+        for condition in (late, then, late):
+            assert_as_the_database(memory, condition)
+        memory.add("turn 5", metadata={"n": 5})
+        assert_as_the_database(memory, late)
+        memory.forget(ids[3])
+        assert_as_the_database(memory, late)
         snapshot = memory._views.searcher.snapshot()
         assert snapshot is not None
-        values = snapshot.metadata._values["t"]
-        assert values.done == 6_400 // 32 + 1
-        assert np.count_nonzero(values.rows != metadata.UNREAD) < 5_000
+        [mask, _] = [snapshot.metadata._masks[repr(condition)] for condition in (late, then)]
+        assert mask.tolist() == [True, False, False, True, True]
 
 
 def test_a_time_too_far_off_for_floats_is_left_to_the_database(open_memory: Open) -> None:

@@ -59,51 +59,27 @@ def test_a_question_names_a_period() -> None:
         ("wins from 1998 to 2003", "1998-01-01", "2004-01-01"),
         ("on 29 February", "2020-02-29", "2020-03-01"),
         ("what did I say the day before yesterday", "2023-10-16", "2023-10-17"),
-        ("where were we in March of last year", "2022-03-01", "2022-04-01"),
-        ("where were we in May last year?", "2022-05-01", "2022-06-01"),
-        ("where were we last year in May?", "2022-05-01", "2022-06-01"),
-        ("what happened in November this year", "2023-11-01", "2023-12-01"),
-        ("who came on 3 May last year", "2022-05-03", "2022-05-04"),
-        ("what was said on May 3rd of last year", "2022-05-03", "2022-05-04"),
         ("what happened between May and July 2021", "2021-05-01", "2021-08-01"),
         ("what happened from May to July 2021", "2021-05-01", "2021-08-01"),
         ("from November to February 2021", "2020-11-01", "2021-03-01"),
         ("from 3 May to 7 June 2021", "2021-05-03", "2021-06-08"),
-        ("from May to July last year", "2022-05-01", "2022-08-01"),
-        ("from May last year to January 2023", "2022-05-01", "2023-02-01"),
         ("between November and February", "2022-11-01", "2023-03-01"),
         ("was zwischen Mai und Juli 2021 geschah", "2021-05-01", "2021-08-01"),
         ("what changed since last March", "2023-03-01", ""),
         ("what was planned before last May", "", "2023-05-01"),
         ("what changed after March 2023", "2023-04-01", ""),
         ("what changed after 3 March 2023", "2023-03-03", ""),
-        ("what we planned in early 2021", "2021-01-01", "2021-05-01"),
-        ("what we planned in mid-2021", "2021-05-01", "2021-09-01"),
-        ("late 2021", "2021-09-01", "2022-01-01"),
-        ("sales since early 2021", "2021-01-01", ""),
-        ("sales in the first half of 2021", "2021-01-01", "2021-07-01"),
-        ("sales in the second half of 2021", "2021-07-01", "2022-01-01"),
-        ("the trip of the summer of 2021", "2021-06-01", "2021-09-01"),
-        ("what grew in spring 2021", "2021-03-01", "2021-06-01"),
-        ("what fell in the fall of 2021", "2021-09-01", "2021-12-01"),
         ("in the winter of 2021", "2021-01-01", "2022-01-01"),
-        ("the results of Q3 2021", "2021-07-01", "2021-10-01"),
-        ("the results of Q4 of 2021", "2021-10-01", "2022-01-01"),
-        ("the bills of 10/2021", "2021-10-01", "2021-11-01"),
-        ("the bills of 4/2021", "2021-04-01", "2021-05-01"),
         ("what have I done in the past two weeks", "2023-10-04", "2023-10-19"),
         ("what have I done the last 3 days?", "2023-10-15", "2023-10-19"),
         ("who called in the last few days", "2023-10-13", "2023-10-19"),
         ("the last two weeks of May", "2023-05-01", "2023-06-01"),
         ("who called a few days ago", "2023-10-13", "2023-10-18"),
-        ("who called a couple days ago", "2023-10-16", "2023-10-17"),
         ("where did I live a few years ago", "2018-01-01", "2023-01-01"),
         ("what did she say on Friday", "2023-10-13", "2023-10-14"),
         ("what did she say on Friday, 5 May 2023", "2023-05-05", "2023-05-06"),
         ("what did she say on Friday of last week", "2023-10-09", "2023-10-16"),
         ("what changed since Monday", "2023-10-16", ""),
-        ("what did we do over the weekend", "2023-10-14", "2023-10-16"),
-        ("who came over the weekend of 3 June", "2023-06-03", "2023-06-04"),
         ("was geschah am 3. März 2022?", "2022-03-03", "2022-03-04"),
         ("que s'est-il passé en août 2022", "2022-08-01", "2022-09-01"),
         ("qué pasó el 3 de mayo de 2021", "2021-05-03", "2021-05-04"),
@@ -146,13 +122,9 @@ def test_two_dates_apart_are_two_periods() -> None:
     assert spans(text) == [("2023-10-01", "2023-10-02"), ("2023-10-05", "2023-10-06")]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["on 3 May 2021 and 7 June 2023", "the spring of 2021 and the summer of 2023"],
-)
-def test_and_joins_two_dates_with_years_to_one_period_behind_between_alone(text: str) -> None:
-    assert len(spans(text)) == 2
-    assert len(spans(f"between {text.removeprefix('on ')}")) == 1
+def test_and_joins_two_dates_with_years_to_one_period_behind_between_alone() -> None:
+    assert len(spans("on 3 May 2021 and 7 June 2023")) == 2
+    assert len(spans("between 3 May 2021 and 7 June 2023")) == 1
 
 
 @pytest.mark.parametrize(
@@ -200,10 +172,6 @@ def test_mars_is_a_planet_in_english() -> None:
         assert spans(text) == []
 
 
-def test_mars_is_a_month_in_french() -> None:
-    assert spans("que s'est-il passé en mars") == [("2023-03-01", "2023-04-01")]
-
-
 def test_who_has_the_name_of_a_month_is_no_time() -> None:
     assert periods("the letter from April", NOW, {"april"}) == []
     assert len(periods("the letter from April of April 2022", NOW, {"april"})) == 1
@@ -219,9 +187,6 @@ def test_of_a_long_text_the_end_alone_is_read() -> None:
         "between may and ",
         "the last 3 days ",
         "on friday ",
-        "early 2021 ",
-        "q1 of ",
-        "last year in ",
         "from may to ",
     ]
     for words in cases:

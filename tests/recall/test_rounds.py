@@ -17,7 +17,7 @@ from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError
 from treering.records import Filter
 from treering.search.lexical import Lexical
-from treering.search.searcher import Searcher
+from treering.search.searcher import Search, Searcher
 from treering.search.terms import Terms, terms
 from treering.views.fragments.table import Table
 
@@ -248,9 +248,8 @@ def searched_with(memory: Memory, exact_rows: int) -> list[tuple[str, float]]:
     searcher = Searcher(
         memory._space, Table(memory._space, False, exact_rows), lambda: views.embedder
     )
-    [hits] = searcher.search(
-        ["a c"], 9, Filter(), "dense", memory._views.planner.defaults(), "rounds"
-    )
+    plan = memory._views.planner.defaults()
+    [hits] = searcher.search(Search(["a c"], Filter(), "dense", plan, "rounds"), 9)
     return [(hit.text, round(hit.score, 4)) for hit in hits]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import takewhile
 from typing import Protocol
@@ -32,7 +32,7 @@ from treering.llm.contract import Reply, Sampling
 from treering.records import Entry
 from treering.search.context import Budget, CountTokens
 from treering.search.marks import Quote
-from treering.sharing import SpacesBeside
+from treering.sharing import AskedSpaces, SpacesBeside
 from treering.text import check_text
 from treering.views.registry import Views
 from treering.views.settings import SpaceSettings, settings_of
@@ -171,8 +171,11 @@ class Conversations:
         spaces: Sequence[str] | None,
         hidden: frozenset[str] = frozenset(),
     ) -> MemorySources:
-        asked = None if spaces is None else self._beside.ask(spaces)
-        return MemorySources(self._space, self._views, count, settings, hidden, asked)
+        if spaces is None:
+            asked = AskedSpaces.of_one(self._views, settings)
+        else:
+            asked = replace(self._beside.ask(spaces), settings=settings)
+        return MemorySources(self._views, asked, count, hidden)
 
     def _store_message(
         self,

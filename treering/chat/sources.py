@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 from treering.chat.policy import Evidence, Exchange, entries_of, origin
 from treering.journal import entries
-from treering.journal.space import Space, SpaceReader
-from treering.records import Context, Entry, Filter, Hit, Mode, Passage
-from treering.search.context import Candidate, CountTokens, mark_of_summary, show_hit
+from treering.journal.space import SpaceReader
+from treering.records import Context, Entry, Filter, Hit, Passage
+from treering.search.context import CountTokens, mark_of_summary, show_hit
 from treering.search.marks import Mark, Marker, Quote
 from treering.search.searcher import by_words_if_down
 from treering.sharing import AskedSpaces
 from treering.views.memos.choose import related_memos
 from treering.views.memos.record import MemoEvidence
 from treering.views.registry import Views
-from treering.views.settings import SpaceSettings
 from treering.views.tree.view import TreeView
 
 MEMOS = 8  # candidates; their summaries are shown where their lines are not
@@ -28,77 +25,57 @@ MAX_MESSAGES = 4  # of a round: the user's, the model's, and tool messages betwe
 class MemorySources:
     """The views of one space for one prompt; tokens are counted as the model counts them.
 
-    Entries in ``hidden`` are never shown. Passages and exchanges are those of the spaces ``asked``,
-    by default of the own one.
+    Entries in ``hidden`` are never shown. Passages and exchanges are those of the spaces ``asked``.
     """
 
     def __init__(
         self,
-        space: Space,
         views: Views,
+        asked: AskedSpaces,
         count: CountTokens,
-        settings: SpaceSettings,
         hidden: frozenset[str] = frozenset(),
-        asked: AskedSpaces | None = None,
     ) -> None:
         self._asked = asked
-        self._space = space
         self._views = views
         self._count = count
-        self._settings = settings
+        self._settings = asked.settings
         self._hidden = hidden
         self._chosen: dict[str, tuple[MemoEvidence, ...]] = {}
 
     def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
         """See ``Sources``."""
-        if (spaces := self._asked) is None:
-            return self._context(query, budget, without, self._settings)
+        return self._context(query, budget, without, self._asked)
+
+    def _context(
+        self, query: str, budget: int, without: frozenset[str], asked: AskedSpaces
+    ) -> Context:
         condition, cites = Filter(omit=without | self._hidden), self._settings.prompt == "own"
         return by_words_if_down(
-            lambda mode: spaces.context(query, condition, mode, budget, self._count, cites=cites),
+            lambda mode: asked.context(query, condition, mode, budget, self._count, cites=cites),
             self._settings.mode,
         )
 
-    def _context(
-        self, query: str, budget: int, without: frozenset[str], settings: SpaceSettings
-    ) -> Context:
-        plan = self._views.planner.plan(None, None, tree=settings.level != "texts")
-        condition = Filter(omit=without | self._hidden)
-        cites = settings.prompt == "own"
-
-        def assemble(mode: Mode) -> Context:
-            asked = (query, condition, mode, plan, settings, budget, self._count)
-            return self._views.context(*asked, cites=cites)
-
-        return by_words_if_down(assemble, settings.mode)
-
     def exchanges(self, query: str, k: int, without: frozenset[str]) -> Sequence[Exchange]:
         """See ``Sources``."""
-
-        def best(mode: Mode) -> list[Hit]:
-            if self._asked is not None and (union := self._asked.union) is not None:
-                condition = Filter(omit=without | self._hidden)
-                found = union.candidates(query, condition, mode, k)
-                return [candidate.hit for candidate in found[:k]]
-            with closing(self._candidates(query, without, mode)) as candidates:
-                return [candidate.hit for candidate in islice(candidates, k)]
-
-        hits = by_words_if_down(best, self._settings.mode)
+        condition = Filter(omit=without | self._hidden)
+        hits = by_words_if_down(
+            lambda mode: self._asked.best(query, k, condition, mode), self._settings.mode
+        )
         ranked: list[Exchange] = []
-        every = [self._views] if self._asked is None else self._asked.views
-        for views in every:
+        for views in self._asked.views:
             of_space = [hit for hit in hits if hit.space == views.space.name]
             with views.space.read() as reader:
                 marks = views.marking.marks
                 ranked += exchanges(reader, of_space, without | self._hidden, marks)
-        return ranked if len(every) == 1 else sorted(ranked, key=lambda one: -one.score)
+        return sorted(ranked, key=lambda one: -one.score) if len(self._asked.views) > 1 else ranked
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
         """See ``Sources``."""
         settings, tree = self._settings, self._views.tree
         if settings.level == "texts":
             settings = replace(settings, level="all")
-        context = self._context(query, budget, frozenset(), settings)
+        own = AskedSpaces.of_one(self._views, settings)
+        context = self._context(query, budget, frozenset(), own)
         if settings.prompt != "own":
             return [self._plain(passage, tree) for passage in context.passages]
         hits = [hit for passage in context.passages for hit in passage.hits]
@@ -149,19 +126,10 @@ class MemorySources:
 
     def _warning(self, below: Sequence[str]) -> str:
         """A warning if entries of a summary do not hold any more."""
-        with self._space.read() as reader:
+        with self._views.space.read() as reader:
             entry_by_seq = entries.by_seq(reader, entries.seqs_of(reader, reader.id, below))
             quotes = [Quote.whole(seq, entry) for seq, entry in entry_by_seq.items()]
             return mark_of_summary(self._views.marking.marks(reader, quotes))
-
-    def _candidates(
-        self, query: str, without: frozenset[str], mode: Mode
-    ) -> Generator[Candidate, None, None]:
-        """The best fragments; they are read within a transaction, so the generator is closed."""
-        condition = Filter(omit=without | self._hidden)
-        views = self._views if self._asked is None else self._asked.views[0]
-        plan = views.planner.defaults()
-        return views.searcher.candidates(query, condition, mode, plan, self._settings.chat_unit)
 
 
 def _below(tree: TreeView, node: int) -> tuple[str, ...]:

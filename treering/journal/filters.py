@@ -8,7 +8,7 @@ place of a key, ``$or`` and ``$and`` join a list of such objects of keys.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -19,7 +19,7 @@ import numpy as np
 from treering.arrays import Codes
 from treering.errors import FilterError
 from treering.journal import sources
-from treering.journal.contract import Dialect, Reader, Row, Value
+from treering.journal.contract import Dialect, Reader, Value
 from treering.journal.stored import micros
 from treering.records import JSON, KINDS, Filter
 
@@ -210,64 +210,31 @@ class KeyValues:
     """The values of entries under a key of their metadata.
 
     ``values`` are kinds and values as the database gives them; ``holders``, shape (n,), the entries
-    that have one, and ``places`` its place in ``values`` for each. ``texts`` is the number of
-    different texts of metadata, or a bound of it.
+    that have one, and ``places`` its place in ``values`` for each.
     """
 
     values: list[tuple[str, Value]]
     holders: Codes
     places: Codes
-    texts: int
 
 
-def values_between(
-    reader: Reader, space: int, key: str, first: int, last: int, *, alike: bool
-) -> KeyValues:
+def values_between(reader: Reader, space: int, key: str, first: int, last: int) -> KeyValues:
     """Return the values of the entries from one sequence number to another under a key.
 
-    The database decides the kind of a value, as in a filter. If entries are ``alike``, many have
-    the same metadata: then it parses each text once, in half the time. Sorting texts that are all
-    different takes twice as long.
+    The database decides the kind of a value, as in a filter.
     """
-    if not alike:
-        return _by_entry(reader, key, "e.seq BETWEEN ? AND ?", (space, first, last))
     rows = reader.rows(
-        f"SELECT {reader.dialect.kind_and_value('m')}, {reader.dialect.join('g.seqs')}, count(*)"
-        f" FROM (SELECT b.metadata AS said, {reader.dialect.join('e.seq')} AS seqs"
-        " FROM entry e JOIN body b ON b.id = e.body"
-        " WHERE e.space = ? AND e.seq BETWEEN ? AND ? GROUP BY b.metadata) g,"
-        f" {reader.dialect.members('g.said', 'm')} WHERE m.key = ? GROUP BY 1, 2",
+        f"SELECT {reader.dialect.kind_and_value('m')}, {reader.dialect.join('e.seq')}"
+        f" FROM entry e JOIN body b ON b.id = e.body, {reader.dialect.members('b.metadata', 'm')}"
+        " WHERE e.space = ? AND e.seq BETWEEN ? AND ? AND m.key = ? GROUP BY 1, 2",
         (space, first, last, key),
     )
-    return _key_values(rows)
-
-
-def values_of(reader: Reader, space: int, key: str, seqs: Collection[int]) -> KeyValues:
-    """Return the values of some entries under a key of their metadata."""
-    listed = json.dumps(list(seqs))
-    condition = "e.seq IN (SELECT value FROM json_each(?))"
-    return _by_entry(reader, key, condition, (space, listed))
-
-
-def _by_entry(reader: Reader, key: str, condition: str, params: Sequence[Value]) -> KeyValues:
-    rows = reader.rows(
-        f"SELECT {reader.dialect.kind_and_value('m')}, {reader.dialect.join('e.seq')}, count(*)"
-        f" FROM entry e JOIN body b ON b.id = e.body, {reader.dialect.members('b.metadata', 'm')}"
-        f" WHERE e.space = ? AND {condition} AND m.key = ? GROUP BY 1, 2",
-        (*params, key),
-    )
-    return _key_values(rows)
-
-
-def _key_values(rows: Iterable[Row]) -> KeyValues:
     values: list[tuple[str, Value]] = []
     seqs: list[str] = []
-    texts = 0
-    for kind, value, of_value, count in rows:
+    for kind, value, of_value in rows:
         values.append((str(kind), value))
         seqs.append(of_value)
-        texts += count
     # One list of all: there may be as many values as entries.
     holders = np.fromstring(",".join(seqs), np.int64, sep=",") if seqs else np.zeros(0, np.int64)
     sizes = [of_value.count(",") + 1 for of_value in seqs]
-    return KeyValues(values, holders, np.repeat(np.arange(len(values)), sizes), texts)
+    return KeyValues(values, holders, np.repeat(np.arange(len(values)), sizes))

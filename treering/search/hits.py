@@ -12,9 +12,8 @@ from treering.journal import entries
 from treering.journal.space import SpaceReader
 from treering.journal.stored import cut
 from treering.records import BLOCK, Folded, Hit
-from treering.search.filters import RowFilter
 from treering.search.marks import Mark, Quote
-from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.snapshot import FragmentSource, Mask, Snapshot
 from treering.search.terms import is_unspaced, terms
 
 if TYPE_CHECKING:
@@ -27,15 +26,15 @@ class RowReader:
 
     reader: SpaceReader
     corpus: FragmentSource
-    allowed: RowFilter
+    snapshot: Snapshot
+    allowed: Mask | None
     _read: dict[int, Quote] = field(default_factory=dict)
 
     @property
     def exact(self) -> Callable[[Codes], Floats] | None:
         """A function that reads vectors as they were embedded; None if the snapshot has them."""
-        snapshot = self.allowed.snapshot
-        model, numbers = snapshot.state.model, snapshot.vector_number
-        if model is None or getattr(snapshot.items.vectors, "is_exact", True):
+        model, numbers = self.snapshot.state.model, self.snapshot.vector_number
+        if model is None or getattr(self.snapshot.items.vectors, "is_exact", True):
             return None
         assert numbers is not None  # the database has vectors of eight bits together with them
         return lambda rows: self.corpus.exact(self.reader, model, numbers[rows])
@@ -44,7 +43,7 @@ class RowReader:
         """Return the texts of the fragments at ``rows``, in the order given."""
         numbers = rows.tolist()
         new = [row for row in numbers if row not in self._read]
-        quotes = read_quotes(self.reader, self.corpus, self.allowed.snapshot, new)
+        quotes = read_quotes(self.reader, self.corpus, self.snapshot, new)
         self._read.update(zip(new, quotes, strict=True))
         return [self._read[row] for row in numbers]
 

@@ -1,42 +1,33 @@
-"""Metadata of the fragments by key, read from the database when a filter first names the key."""
+"""Conditions on the fragments that only the database can check, each read once.
+
+The values of a key of metadata are a column, read when a filter first names the key. Any other
+condition is a mask. Later searches read only the new fragments.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, are_among, without
-from treering.journal import filters
+from treering.journal import entries, filters
 from treering.journal.contract import Reader, Value
 from treering.journal.filters import KeyValues
-from treering.records import JSON
-from treering.search.relations.contract import Ints
+from treering.records import JSON, Filter
+from treering.search.relations.contract import MISSING, Ints
 
-NONE: Final = -1
-UNREAD: Final = -2
+UNKNOWN: Final = -2  # a value that no row has
 
 MAX_KEYS: Final = 16
 """Keys whose values stay, the latest: each takes four bytes a row, and callers choose the keys."""
 
-READ_AT_ONCE = 1 << 14
-"""A search reads all values of a space of so many rows: that takes no longer than those of the best
-few thousand."""
-
-LEAST_READ = 1 << 12
-SHARE_READ = 7
-"""In a larger space a search reads so many rows, or one in 2⁷, which takes a fraction of it."""
-
-SHARE_MORE: Final = 4
-"""A search reads one row more for each 2⁴ that are read already: it has less to look up."""
-
 DENSE: Final = 4  # entries are dense if their numbers reach over at most so many times as many
-ALIKE: Final = 4  # entries are alike if at most one in so many has metadata of its own
 
 Literal = tuple[str, Value]
 """Equal values have the same kind, and the same value from SQLite."""
@@ -45,46 +36,23 @@ _NUMBERS: Final = {"integer": "number", "real": "number"}
 _NAMED: Final = frozenset({"true", "false", "null"})
 """Kinds that have one value each; SQLite gives numbers for two of them."""
 
+T = TypeVar("T")
+
 
 @dataclass(slots=True)
 class _Values:
-    """The value of one key by row: a place in ``codes``, NONE for no such key, or UNREAD.
-
-    All rows before ``done`` are read, and some of the others.
-    """
+    """The value of one key by row: a place in ``codes``, or MISSING for no such key."""
 
     codes: dict[Literal, int] = field(default_factory=dict)
     rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
-    done: int = 0
-    alike: bool = True
 
-    def extend(self, size: int) -> None:
-        """Have so many rows at least."""
-        if size > len(self.rows):
-            more = np.full(size - len(self.rows), UNREAD, dtype=np.int32)
-            self.rows = np.concatenate([self.rows, more])
-
-    def read_to(self, reader: Reader, space: int, entry: Codes, key: str, stop: int) -> None:
-        """Read the values of the rows up to ``stop``, whose entries are given."""
-        rows = entry[self.done : stop]
-        if not len(rows):
-            return
-        self.extend(stop)
-        # Rows are about in the order of their entries: a range is read faster than a list.
-        first, last = int(rows.min()), int(rows.max())
-        found = filters.values_between(reader, space, key, first, last, alike=self.alike)
-        self.alike = ALIKE * found.texts <= len(rows)
-        self.rows[self.done : stop] = self._by_row(found, rows)
-        self.done = stop
-
-    def read_some(self, reader: Reader, space: int, entry: Codes, key: str, which: Codes) -> None:
-        """Read the values of some rows that are not known yet."""
-        self.extend(len(entry))
-        new = which[self.rows[which] == UNREAD]
+    def extend(self, reader: Reader, space: int, entry: Codes, key: str) -> Ints:
+        """Read the values of new rows; return those of all, whose entries are given."""
+        new = entry[len(self.rows) :]
         if len(new):
-            of_new = entry[new]
-            found = filters.values_of(reader, space, key, sorted(set(of_new.tolist())))
-            self.rows[new] = self._by_row(found, of_new)
+            found = filters.values_between(reader, space, key, int(new.min()), int(new.max()))
+            self.rows = np.concatenate([self.rows, self._by_row(found, new)])
+        return self.rows[: len(entry)]
 
     def _by_row(self, found: KeyValues, entry: Codes) -> Ints:
         """Return the codes of the values found, for the entries of some rows."""
@@ -97,86 +65,73 @@ class _Values:
             dtype=np.int32,
         )
         if not len(found.holders):
-            return np.full(len(entry), NONE, dtype=np.int32)
+            return np.full(len(entry), MISSING, dtype=np.int32)
         first, last = int(entry.min()), int(entry.max())
         if last - first < DENSE * len(entry):  # a place for each, and nothing to be sorted
-            of_entry = np.full(last - first + 1, NONE, dtype=np.int32)
+            of_entry = np.full(last - first + 1, MISSING, dtype=np.int32)
             of_entry[found.holders - first] = codes[found.places]
             return of_entry[entry - first]
         order = np.argsort(found.holders)
         holders, held = found.holders[order], codes[found.places[order]]
-        places = holders.searchsorted(entry)
         there = are_among(entry, holders)
-        return np.where(there, held.take(places, mode="clip"), np.int32(NONE))
+        return np.where(there, held.take(holders.searchsorted(entry), mode="clip"), MISSING)
 
 
 class Metadata:
-    """The values of some keys for the rows of one snapshot."""
+    """The values of some keys, and the masks of some conditions, for the rows of one snapshot."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._values: OrderedDict[str, _Values] = OrderedDict()  # as they were asked for
+        self._masks: OrderedDict[str, NDArray[np.bool_]] = OrderedDict()
 
     def without(self, gone: Codes) -> Metadata:
-        """Return the values for a snapshot without some rows, given ascending."""
+        """Return the same for a snapshot without some rows, given ascending."""
         result = Metadata()
         with self._lock:
             for key, values in self._values.items():
-                result._values[key] = replace(
-                    values,
-                    codes=dict(values.codes),
-                    rows=without(values.rows, gone[gone < len(values.rows)]),
-                    done=values.done - int(np.searchsorted(gone, values.done)),
-                )
+                rows = without(values.rows, gone[gone < len(values.rows)])
+                result._values[key] = _Values(dict(values.codes), rows)
+            for name, mask in self._masks.items():
+                result._masks[name] = without(mask, gone[gone < len(mask)])
         return result
+
+    def codes(self, reader: Reader, space: int, entry: Codes, key: str) -> Ints:
+        """Return the code of the value of each row, by its entry; MISSING for no such key."""
+        with self._lock:
+            values = _keep_latest(self._values, key, self._values.get(key) or _Values())
+            return values.extend(reader, space, entry, key)
 
     def rows_with(
         self, reader: Reader, space: int, entry: Codes, key: str, value: JSON
     ) -> NDArray[np.bool_]:
         """Return which rows, by their entries, have a value under a key; see ``is_plain``."""
+        codes = self.codes(reader, space, entry, key)
         with self._lock:
-            values = self._values_of(key)
-            values.read_to(reader, space, entry, key, len(entry))
-            code = values.codes.get(_literal(value), UNREAD)
-            return np.asarray(values.rows[: len(entry)] == code)
+            return np.asarray(codes == self._values[key].codes.get(_literal(value), UNKNOWN))
 
-    def codes(self, reader: Reader, space: int, entry: Codes, key: str) -> Ints:
-        """Return the code of the value of each row, by its entry; NONE for no such key."""
-        with self._lock:
-            values = self._values_of(key)
-            values.read_to(reader, space, entry, key, len(entry))
-            return values.rows[: len(entry)].copy()
-
-    def some_rows_with(
-        self, reader: Reader, space: int, entry: Codes, key: str, value: JSON, rows: Codes
+    def matching(
+        self, reader: Reader, space: int, entry: Codes, condition: Filter
     ) -> NDArray[np.bool_]:
-        """Return which of some rows have a value under a key; ``entry`` is that of all rows."""
+        """Return which rows, by their entries, meet a condition by the database."""
+        name = repr(condition)
         with self._lock:
-            values = self._values_of(key)
-            values.read_some(reader, space, entry, key, rows)
-            code = values.codes.get(_literal(value), UNREAD)
-            return np.asarray(values.rows[rows] == code)
-
-    def is_read(self, reader: Reader, space: int, entry: Codes, key: str) -> bool:
-        """Return whether all values of a key are read; if not, read some more of them."""
-        with self._lock:
-            values = self._values_of(key)
-            size = len(entry)
-            part = size if size <= READ_AT_ONCE else _part(size, values.done)
-            values.read_to(reader, space, entry, key, min(values.done + part, size))
-            return values.done >= size
-
-    def _values_of(self, key: str) -> _Values:
-        values = self._values.setdefault(key, _Values())
-        self._values.move_to_end(key)
-        if len(self._values) > MAX_KEYS:
-            self._values.popitem(last=False)
-        return values
+            mask = self._masks.get(name, np.zeros(0, dtype=np.bool_))
+            new = entry[len(mask) :]
+            if len(new):
+                listed = set(new.tolist()) if len(mask) else None  # of all, without a list of them
+                met = np.fromiter(entries.matching_seqs(reader, space, condition, listed), np.int64)
+                mask = np.concatenate([mask, are_among(new, met)])
+            return _keep_latest(self._masks, name, mask)[: len(entry)]
 
 
-def _part(size: int, done: int) -> int:
-    """Return how many rows of a large space a search reads, after ``done`` of them."""
-    return max(LEAST_READ, (size >> SHARE_READ) + 1) + (done >> SHARE_MORE)
+def _keep_latest(held: OrderedDict[str, T], name: str, value: T) -> T:
+    """Hold a value as the latest, without the one that was asked for longest ago."""
+    held[name] = value
+    held.move_to_end(name)
+    if len(held) > MAX_KEYS:
+        held.popitem(last=False)
+    return value
 
 
 def is_plain(value: JSON) -> bool:

@@ -21,7 +21,7 @@ _MONTH_NAMES: Final = (
     # English ones: those of other languages are words ("mar", "set").
     "january jan januar jänner janvier enero gennaio janeiro januari январь января январе",
     "february feb februar février febrero febbraio fevereiro februari февраль февраля феврале",
-    "march mar märz mars marzo março maart март марта марте",
+    "march mar märz marzo março maart март марта марте",
     "april apr avril abril aprile апрель апреля апреле",
     "may mai mayo maggio maio mei май мая мае",
     "june jun juni juin junio giugno junho июнь июня июне",
@@ -41,30 +41,10 @@ _UNITS: Final = ("week", "weekend", "month", "year")
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The first month of each, in the north."""
 
-_PARTS: Final = {
-    "early": (1, 4),
-    "mid": (5, 4),
-    "late": (9, 4),
-    "first half": (1, 6),
-    "second half": (7, 6),
-    **{f"q{quarter}": (3 * quarter - 2, 3) for quarter in range(1, 5)},
-    # The winter of 2025 may be that of its beginning or that of its end.
-    **{season: (month, 3) for season, month in _SEASONS.items() if season != "winter"},
+_COUNTS: Final = {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "few": 3} | {
+    word: count
+    for count, word in enumerate(("one", "two", "three", "four", "five", "six"), start=1)
 }
-"""The first month of each part of a year, and how many months it has."""
-
-_COUNTS: Final = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "couple": 2,
-    "couple of": 2,
-    "few": 3,
-    "several": 4,
-} | {word: count for count, word in enumerate(("two", "three", "four", "five", "six"), start=2)}
-_SLACK: Final = {"few": 2, "several": 2}
-"""How many units more or fewer such a count may mean."""
-
 _DAYS: Final = {"day": 1, "week": 7, "month": 30}
 """How many days one unit has, and how many are meant when it is said to be ago."""
 
@@ -77,9 +57,6 @@ _WITHIN: Final = "in|during|of|last|early|late|mid|im|anfang|mitte|ende|en|duran
 _PART: Final = "(?:(?:the|early|late|mid|last|month|year|of)[ -])*"
 _ALONE: Final = rf"\b(?:{_SINCE}|{_AFTER}|{_BEFORE}|{_UNTIL}|{_BETWEEN}|{_WITHIN})[ -]{_PART}"
 """The words before a month or a year alone, so that "may" and "1984" are not read as dates."""
-
-_PLANET: Final = r"(?<!\ben )(?<!\bdepuis )(?<!\bavant )(?<!\baprès )\bmars(?!\w)"
-"""A month in French, and in English a planet, also behind "of", "from" and "in"."""
 
 _TO: Final = re.compile(r"\s*(?:to|until|till|through|bis)\s+(?:the\s+)?|\s*[-\u2013]\s*")
 _AND: Final = re.compile(r"\s*(?:and|und|y|et)\s+(?:the\s+)?")
@@ -106,8 +83,13 @@ _MONTH: Final = (
     rf"(?!{_VERB})(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
 )
 _DAY: Final = r"(?<![\w.])(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
-_RELATIVE: Final = r"(?P<relative>last|this) year(?!\w)"
-_OF_YEAR: Final = rf"(?:,? (?:(?:of |de |в )?{_YEAR}|(?:of )?{_RELATIVE}))?"
+_OF_YEAR: Final = rf"(?:,? (?:of |de |в )?{_YEAR})?"
+
+_ON_WEEKDAY: Final = (
+    rf"\b(?:on|since) (?P<date>(?P<unit>{'|'.join(_WEEKDAYS)})\b)"
+    r"(?!,? (?:of |in )?(?:the )?[#\d]| next\b)"
+)
+"""The last Friday, without "last"; not "on Friday, 3 May"."""
 
 Span = tuple[datetime, datetime]
 _Read = Callable[[re.Match[str], datetime], Span | None]
@@ -140,7 +122,7 @@ class _Date:
     def has_year(self) -> bool:
         """Whether its year is known; a month or a day of one may come without."""
         parts = self.match.groupdict()
-        return bool(not parts.get("month") or parts.get("year") or parts.get("relative"))
+        return bool(not parts.get("month") or parts.get("year"))
 
 
 def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Period]:
@@ -204,11 +186,10 @@ def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
     dates: list[_Date] = []
     for pattern, read in _forms():
         for match in list(pattern.finditer(text)):
-            name = match["date"].removesuffix(" last year")
-            span = None if name in names else _read(read, match, now)
+            span = None if match["date"] in names else _read(read, match, now)
             if span is not None:
                 start, stop = match.span("date")
-                dates.append(_Date(start, stop, span, match, read in _BY_CALENDAR))
+                dates.append(_Date(start, stop, span, match, read is _date))
                 # A date is read once: "May 2023" is not 2023 as well.
                 text = f"{text[:start]}{'#' * (stop - start)}{text[stop:]}"
     return dates
@@ -227,7 +208,7 @@ def _forms() -> list[tuple[re.Pattern[str], _Read]]:
     """Return the patterns of dates in small letters with their readers, the longer forms first."""
     dated = {rf"(?P<date>{form})": read for form, read in _whole_forms().items()}
     counted = {rf"\b(?P<date>{form})\b": read for form, read in _counted_forms().items()}
-    by_form = {**dated, **_alone_forms(), **counted, **_weekend_forms()}
+    by_form = {**dated, **_alone_forms(), **counted, _ON_WEEKDAY: _last}
     return [(re.compile(form), read) for form, read in by_form.items()]
 
 
@@ -237,38 +218,34 @@ def _whole_forms() -> dict[str, _Read]:
     digits = r"(?P<month>\d\d)"
     cjk_day = r"(?P<month>\d{1,2}) ?月 ?(?:(?P<day>\d{1,2}) ?[日号])?"
     return {
-        # 2023-05-03 and 20230503; 2023-05; 05/2023
+        # 2023-05-03 and 20230503; 2023-05
         rf"(?<![\w-]){century}(?P<sign>[-/.]?){digits}(?P=sign)(?P<day>\d\d)(?!\d)": _date,
         rf"(?<![\w-]){century}[-/]{digits}(?![\w-])": _date,
-        rf"(?<![\w/.-])(?P<month>0?[1-9]|1[0-2])/{_YEAR}(?![/-])": _date,
         # 2023年5月3日; 5月3日
         rf"(?<!\d){century} ?年 ?(?:{cjk_day})?": _date,
         rf"(?<!\d){cjk_day}": _date,
-        # 3 May 2023, the 3rd of May, 3 May last year; May 3rd; May 2023; last year in May
+        # 3 May 2023, the 3rd of May; May 3rd; May 2023
         rf"{_DAY} (?:of |de )?{_MONTH}{_OF_YEAR}": _date,
         rf"(?<!\w){_MONTH} {_DAY}{_OF_YEAR}": _date,
         rf"(?<!\w){_MONTH},? (?:of |de |в )?{_YEAR}": _date,
-        rf"\b{_RELATIVE},? in {_MONTH}": _date,
-        # early 2023, mid-2023, the first half of 2023, summer of 2023, Q3 2023
-        rf"\b(?P<part>{'|'.join(_PARTS)})(?: of)?[ /-]{_YEAR}": _part,
     }
 
 
 def _alone_forms() -> dict[str, _Read]:
     """Return the forms of a month or a year alone, behind a word such as "in" or "since"."""
-    month = rf"(?P<date>{_MONTH}(?:,? (?:of )?{_RELATIVE})?)"
+    month = rf"(?P<date>{_MONTH})"
     second = r"\b(?:between|from) \w+ (?:and|to|until) "
     return {
         rf"{second}{month}": _date,
         rf"{second}(?P<date>{_YEAR})": _date,
-        rf"{_ALONE}(?!{_PLANET}){month}": _date,
+        rf"{_ALONE}{month}": _date,
         rf"{_ALONE}(?P<date>{_YEAR})": _date,
     }
 
 
 def _counted_forms() -> dict[str, _Read]:
     """Return the forms of times that count back from now."""
-    number = rf"(?P<count>\d{{1,3}}|(?:a )?(?:couple of|few)|{'|'.join(_COUNTS)})"
+    number = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
     unit = "(?P<unit>day|week|month|year)"
     # "The last two weeks of the trip" are others, and "may last two weeks" is not a time.
     not_part = r"(?! (?:of|in|on|at|before|that|when)\b)"
@@ -283,15 +260,6 @@ def _counted_forms() -> dict[str, _Read]:
     }
 
 
-def _weekend_forms() -> dict[str, _Read]:
-    """Return the forms of the last Friday or weekend, without "last"; not "on Friday, 3 May"."""
-    not_dated = r"(?!,? (?:of |in )?(?:the )?[#\d]| next\b)"
-    return {
-        rf"\b(?:on|since) (?P<date>(?P<unit>{'|'.join(_WEEKDAYS)})\b){not_dated}": _last,
-        r"\b(?:over|during) the (?P<date>(?P<unit>weekend)\b)(?! of\b)": _last,
-    }
-
-
 def _date(match: re.Match[str], now: datetime) -> Span | None:
     """Return the time of a day, month or year; without a year the latest that has begun."""
     parts = match.groupdict()
@@ -299,8 +267,6 @@ def _date(match: re.Match[str], now: datetime) -> Span | None:
     month = 0 if name is None else _MONTHS.get(name) or int(name)
     if parts.get("year"):
         return _span(int(parts["year"]), month, day)
-    if parts.get("relative"):
-        return _span(now.year - (parts["relative"] == "last"), month, day)
     spans = (_span(now.year - back, month, day) for back in range(_YEARS_BACK + 1))
     return next((span for span in spans if span is not None and span[0] <= now), None)
 
@@ -317,19 +283,11 @@ def _span(year: int, month: int, day: int) -> Span | None:
     return start, start + timedelta(days=days)
 
 
-def _part(match: re.Match[str], _: datetime) -> Span:
-    return _months(int(match["year"]), *_PARTS[match["part"]])
-
-
 def _months(year: int, month: int, months: int) -> Span:
     """Return so many months from one on, which may end in the year after."""
     after = month + months - 1
     end = datetime(year + after // 12, after % 12 + 1, 1)
     return datetime(year, month, 1), end
-
-
-_BY_CALENDAR: Final = frozenset({_date, _part})
-"""The readers of dates; the others count back from now."""
 
 
 def _midnight(now: datetime) -> datetime:
@@ -346,19 +304,18 @@ def _days_back(days: int) -> Callable[[re.Match[str], datetime], Span]:
 
 def _ago(match: re.Match[str], now: datetime) -> Span | None:
     """Return so many units back, roughly: two weeks ago is a week around that day."""
-    count, slack = _count(match.groupdict().get("count") or "a")
+    count, slack = _count(match["count"])
     if match["unit"] == "year":
         first, last = _span(now.year - count - slack, 0, 0), _span(now.year - count + slack, 0, 0)
         return first and last and (first[0], last[1])
-    days = width = _DAYS[match["unit"]]
-    start = _midnight(now) - timedelta(days=(count + slack) * days + width // 2)
-    return start, start + timedelta(days=2 * slack * days + width)
+    width = _DAYS[match["unit"]]
+    start = _midnight(now) - timedelta(days=(count + slack) * width + width // 2)
+    return start, start + timedelta(days=(2 * slack + 1) * width)
 
 
 def _count(words: str) -> tuple[int, int]:
     """Return a number in words or digits, and how much it may be more or less."""
-    word = words.removeprefix("a ")
-    return int(word) if word.isdigit() else _COUNTS[word], _SLACK.get(word, 0)
+    return int(words) if words.isdigit() else _COUNTS[words], 2 * words.endswith("few")
 
 
 def _lately(match: re.Match[str], now: datetime) -> Span:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, union
-from treering.parallel import for_each_piece
+from treering.arrays import Codes
 from treering.records import KINDS, Kind
+from treering.search.environment import (
+    Environment,
+    EnvironmentTerm,
+    beside_messages,
+    neighbours,
+    pieces_a_message,
+)
 from treering.search.ranking import (
-    LEAST_SHARE,
     Contribution,
     Queries,
     Ranking,
+    RawScores,
     Refinement,
     RowValues,
     Signal,
@@ -26,18 +31,12 @@ from treering.search.ranking import (
     top_rows,
 )
 from treering.search.relations.contract import (
-    Bound,
-    NullOperator,
-    Operator,
     Plan,
     Relations,
     Weighted,
     among_people,
-    is_local,
     is_relation,
 )
-from treering.search.relations.decay import ContextRelation
-from treering.search.relations.group import MessageOperator, WholeMessage
 from treering.search.scores import (
     BUNDLED,
     ScaledScores,
@@ -48,32 +47,26 @@ from treering.search.scores import (
     word_scores,
 )
 from treering.search.signals.question import When
-from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
+from treering.search.snapshot import Cosines, Snapshot, Wanted
 from treering.search.terms import is_english
 
 BEST = 128
 """Rows that are promising by the cosines that are known at first, where most are missing."""
 
 Contributions = Sequence[tuple[Signal, Contribution]]
+Signals = Mapping[Stage, Sequence[Signal]]
 
 
 def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries) -> Ranking:
     """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10), and the
     contributions of further signals.
     """
-    plan = among_people(snapshot, plan) or plan
-    cut = pieces_a_message(snapshot, relations, plan)
-    ranking = Ranking(snapshot, relations, beside_messages(plan, cut), queries, cut)
-    model = snapshot.state.model
-    if model is not None and model.name == BUNDLED:  # another may have learned any language
-        ranking.readable = np.array([is_english(text) for text in queries.texts])
-    signals = signals_by_stage(ranking)
-
-    asked = contributions(signals[Stage.QUESTION], ranking)
-    ranking.bm25 = word_scores(snapshot, queries.terms, queries.mode)
-    wanted = _wanted_rows(ranking, signals[Stage.ROWS], asked)
-    ranking.cosines = cosine_scores(snapshot, queries.vectors, queries.mode, ranking.bm25, wanted)
-    _score(ranking, signals[Stage.ROWS], asked)
+    ranking, signals, asked = _begin(snapshot, relations, plan, queries)
+    raw = queries.raw
+    if raw is None or raw.version != snapshot.version:
+        raw = _raw_scores(ranking, signals, asked)
+    ranking.bm25, ranking.cosines = raw.bm25, raw.cosines
+    _score(ranking, signals, asked)
     ranking.refinement = _refinement(ranking)
     if queries.rows is not None:
         for stage in (Stage.SOURCES, Stage.MENTIONS):  # these look at the best rows
@@ -81,14 +74,41 @@ def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries)
     return ranking
 
 
-def _score(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> None:
-    """Score all fragments by words, meaning and surroundings, and by signals of the questions."""
+def measure(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries) -> RawScores:
+    """Return BM25 and cosines, by which ``rank`` scores the fragments of one of several spaces."""
+    return _raw_scores(*_begin(snapshot, relations, plan, queries))
+
+
+def _begin(
+    snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries
+) -> tuple[Ranking, Signals, Contributions]:
+    """Return a ranking without scores, its signals, and contributions that need no scores."""
+    plan = among_people(snapshot, plan) or plan
+    cut = pieces_a_message(snapshot, relations, plan)
+    ranking = Ranking(snapshot, relations, beside_messages(plan, cut), queries, cut)
+    model = snapshot.state.model
+    if model is not None and model.name == BUNDLED:  # another may have learned any language
+        ranking.readable = np.array([is_english(text) for text in queries.texts])
+    signals = signals_by_stage(ranking)
+    return ranking, signals, contributions(signals[Stage.QUESTION], ranking)
+
+
+def _raw_scores(ranking: Ranking, signals: Signals, asked: Contributions) -> RawScores:
+    """Return BM25 and cosines of all fragments, or of those that may be among the best."""
     snapshot, queries = ranking.snapshot, ranking.queries
-    union = queries.union
+    bm25 = word_scores(snapshot, queries.terms, queries.mode)
+    wanted = _wanted_rows(replace(ranking, bm25=bm25), signals, asked)
+    cosines = cosine_scores(snapshot, queries.vectors, queries.mode, bm25, wanted)
+    return RawScores(snapshot.version, bm25, cosines)
+
+
+def _score(ranking: Ranking, signals: Signals, asked: Contributions) -> None:
+    """Score all fragments by words, meaning and surroundings, and by signals of the questions."""
+    snapshot, queries, union = ranking.snapshot, ranking.queries, ranking.queries.union
     own = fuse(snapshot, ranking.bm25, ranking.cosines, ranking.readable, union)
     ranking.scores = own_total(own, (len(snapshot), len(queries.terms)))
     ranking.terms = dict(own)
-    ranking.add(contributions(signals, ranking))
+    ranking.add(contributions(signals[Stage.ROWS], ranking))
     if len(union.kinds if union else snapshot.kinds) > 1 and ranking.terms:
         weights = [1 + alpha for alpha in _alphas(ranking)]
         ranking.share = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind]
@@ -103,7 +123,7 @@ def contributions(signals: Sequence[Signal], ranking: Ranking) -> Contributions:
     return [(signal, term) for signal, term in pairs if term is not None]
 
 
-def signals_by_stage(ranking: Ranking) -> dict[Stage, list[Signal]]:
+def signals_by_stage(ranking: Ranking) -> Signals:
     """Return the signals of a plan; each relation is a signal over all rows."""
     by_name: dict[str, dict[Kind, Weighted]] = defaultdict(dict)
     for kind in ranking.snapshot.kinds:
@@ -128,24 +148,22 @@ def _alphas(ranking: Ranking) -> list[float]:
     return [sum(one.alpha for one in every if one.relation.name in related) for every in choices]
 
 
-def _wanted_rows(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> Wanted:
+def _wanted_rows(ranking: Ranking, signals: Signals, asked: Contributions) -> Wanted:
     """Return the rows whose cosines are needed, for a space that cannot compute all."""
-    rows, size = ranking.queries.rows, len(ranking.queries.terms)
+    queries = ranking.queries
+    allowed = None if queries.rows is None else queries.rows.allowed
     # Few rows may be of the time that a query names: the nearest of all need not be among them.
     times = [term for signal, term in asked if isinstance(signal, When)]
-    of_time = times[0].rows if times and isinstance(times[0], RowValues) else [None] * size
-    favoured = [mask if is_mask(mask) else None for mask in of_time]
-
-    def allowed_rows() -> Mask | None:
-        return None if rows is None else rows.allowed.whole()
+    of_time = times[0].rows if times and isinstance(times[0], RowValues) else None
+    favoured = [mask if is_mask(mask) else None for mask in of_time or [None] * len(queries.terms)]
 
     def promising_rows(cosines: Cosines) -> list[Codes]:
         trial = replace(ranking, cosines=cosines, terms={}, doubtful=set())
         _score(trial, signals, asked)
-        best = [np.sort(top_rows(column, BEST, allowed_rows())) for column in trial.scores.T]
+        best = [np.sort(top_rows(column, BEST, allowed)) for column in trial.scores.T]
         return [neighbours(trial, of_query) for of_query in best]
 
-    return Wanted(allowed_rows, favoured, promising_rows)
+    return Wanted(allowed, favoured, promising_rows)
 
 
 def _refinement(ranking: Ranking) -> Refinement | None:
@@ -160,138 +178,3 @@ def _refinement(ranking: Ranking) -> Refinement | None:
     return Refinement(
         ranking.snapshot, cosines, dense, queries.vectors, parts, alpha, ranking.share, exact
     )
-
-
-MOST_PIECES = 32
-"""Pieces of a message on either side of one that are looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentPart:
-    """The part of one kind of content: ``weight·values`` for values of shape (N, Q).
-
-    ``values`` are ``operator(own)`` until ``add_to`` multiplies them by the weight. ``share``,
-    shape (N,), is one over the mass; ``is_kind`` says which rows count, None for all.
-    """
-
-    values: Floats
-    alpha: np.float32
-    share: Floats
-    is_kind: NDArray[np.bool_] | None
-    operator: Operator
-
-    def weight(self, rows: slice | Codes) -> Floats:
-        """Return α over the mass of some rows, and 0 for those of other kinds."""
-        weight: Floats = self.share[rows] * self.alpha
-        if self.is_kind is not None:
-            weight *= self.is_kind[rows]
-        return weight
-
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentTerm:
-    """``α·env`` of a relation, shape (N, Q). Several kinds of content may each have a part."""
-
-    parts: list[EnvironmentPart]
-
-    def at(self, row: int, query: int) -> float:
-        """See ``Contribution``."""
-        return sum(float(part.values[row, query]) for part in self.parts)
-
-    def add_to(self, scores: Floats, share: Floats | None = None) -> None:  # noqa: ARG002
-        """See ``Contribution``. It is added before the scores get their share."""
-
-        def add(rows: slice) -> None:
-            for query in range(scores.shape[1]):
-                for part in self.parts:
-                    values = part.values[rows, query]
-                    values *= part.weight(rows)
-                    scores[rows, query] += values
-
-        for_each_piece(add, len(scores))
-
-
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """A relation as a signal over all rows; each kind of content may have another choice of it."""
-
-    stage: ClassVar[Stage] = Stage.ROWS
-    is_evidence: ClassVar[bool] = True
-
-    name: str
-    choices: Mapping[Kind, Weighted]
-
-    def contribute(self, queries: Queries, ranking: Ranking) -> EnvironmentTerm | None:  # noqa: ARG002
-        """Propagate own scores over all rows; only the rows of each kind get its term."""
-        snapshot, parts = ranking.snapshot, []
-        for kind, weighted in self.choices.items():
-            bound = bind(ranking.relations, snapshot, weighted)
-            if isinstance(bound.operator, NullOperator):
-                continue
-            is_kind = None if len(snapshot.kinds) == 1 else snapshot.kind == KINDS.index(kind)
-            values, alpha = bound.operator.propagate(ranking.scores), np.float32(weighted.alpha)
-            parts.append(EnvironmentPart(values, alpha, bound.share, is_kind, bound.operator))
-        return EnvironmentTerm(parts) if parts else None
-
-
-def bind(relations: Relations, snapshot: Snapshot, weighted: Weighted) -> Bound:
-    """Return a relation bound to the items of a snapshot."""
-    assert is_relation(weighted.relation)  # callers leave out signals
-    return relations.bound(weighted.relation, snapshot.items, snapshot.version, snapshot.change)
-
-
-def pieces_a_message(snapshot: Snapshot, relations: Relations, plan: Plan) -> float:
-    """Return how many pieces a message of a chat has on average; 1 if messages are hardly cut, or
-    if the plan has no relation of whole messages.
-    """
-    chosen = next((w for w in plan.get("chat", ()) if isinstance(w.relation, WholeMessage)), None)
-    if chosen is None or "chat" not in snapshot.kinds:
-        return 1.0
-    operator = bind(relations, snapshot, chosen).operator
-    return operator.pieces if isinstance(operator, MessageOperator) else 1.0
-
-
-def beside_messages(plan: Plan, cut: float) -> Plan:
-    """Return the plan for chats whose messages are cut into so many pieces.
-
-    The neighbours of a piece are then mostly of the same message, which ``WholeMessage`` counts: so
-    the context of a whole message counts as much as that of one that is not cut.
-    """
-    if cut == 1:
-        return plan
-    chat = [
-        Weighted(weighted.relation, weighted.alpha / cut)
-        if isinstance(weighted.relation, ContextRelation)
-        else weighted
-        for weighted in plan.get("chat", ())
-    ]
-    return {**plan, "chat": chat}
-
-
-def neighbours(ranking: Ranking, rows: Codes) -> Codes:
-    """Return these rows and those whose scores count much at them, by local relations."""
-    near, snapshot = rows, ranking.snapshot
-    for weighted in (choice for kind in snapshot.kinds for choice in ranking.plan.get(kind, ())):
-        if not is_relation(weighted.relation):
-            continue
-        operator = bind(ranking.relations, snapshot, weighted).operator
-        if is_local(operator):
-            near = union(near, operator.near(rows, LEAST_SHARE))
-        elif isinstance(operator, MessageOperator):
-            near = union(near, _pieces(snapshot.entry, rows))
-    return near
-
-
-def _pieces(entry: Codes, rows: Codes) -> Codes:
-    """Return the rows of the same entries, which came one after the other."""
-    reached = [rows]
-    for step in (-1, 1):
-        at = rows
-        for _ in range(MOST_PIECES):
-            inside = (at + step >= 0) & (at + step < len(entry))
-            at = at[inside]
-            at = at[entry[at] == entry[at + step]] + step
-            if not len(at):
-                break
-            reached.append(at)
-    return union(*reached)

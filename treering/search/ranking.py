@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from treering.search.snapshot import Cosines, Mask, Snapshot
 from treering.search.terms import Terms
 
 if TYPE_CHECKING:
+    from treering.search.environment import EnvironmentPart
     from treering.search.hits import RowReader
-    from treering.search.pipeline import EnvironmentPart
     from treering.search.scores import UnionStatistics
 
 GROUP = 64  # rows of which only the best is compared at first, if few of many are needed
@@ -32,13 +32,22 @@ MOST_REFINED = 128  # the best rows of a query that are scored exactly
 NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
+class RawScores(NamedTuple):
+    """BM25 and cosines of the fragments of a snapshot of some version; None for no part."""
+
+    version: int
+    bm25: Floats | None
+    cosines: Cosines | None
+
+
 @dataclass(frozen=True, slots=True)
 class Queries:
     """Some queries that are ranked together.
 
     ``vectors`` has a unit row per query; None without any. ``now`` is an aware time from which
     "last week" counts; None for the local clock. Without ``rows`` no signal reads the best hits.
-    ``union`` has the statistics of all spaces that are asked; None for one space.
+    ``union`` has the statistics of all spaces that are asked, None for one space; ``raw`` the
+    scores that were computed for them.
     """
 
     texts: Sequence[str]
@@ -48,6 +57,7 @@ class Queries:
     now: datetime | None = None
     rows: RowReader | None = None
     union: UnionStatistics | None = None
+    raw: RawScores | None = None
 
 
 class Contribution(Protocol):

@@ -28,16 +28,16 @@ from treering.search.context import (
     Layout,
     fill,
 )
-from treering.search.filters import RowFilter
+from treering.search.filters import allowed_rows
 from treering.search.hits import Groups, RowReader, hits, holding_first, read_quotes, represent_all
 from treering.search.lexical import Corpus
 from treering.search.marks import Marker, mark_nothing
-from treering.search.pipeline import rank
-from treering.search.ranking import Queries, Ranking
+from treering.search.pipeline import measure, rank
+from treering.search.ranking import Queries, Ranking, RawScores
 from treering.search.relations.contract import Plan, Relations, among_people, has_weights_of_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
 from treering.search.scores import UnionStatistics, moments
-from treering.search.snapshot import FragmentSource, Snapshot, SpeakerNames
+from treering.search.snapshot import FragmentSource, Mask, Snapshot, SpeakerNames
 from treering.search.terms import Terms, query_terms
 from treering.text import check_text
 
@@ -70,19 +70,22 @@ class SpaceCounts(NamedTuple):
 class Search:
     """The queries and conditions of a search; ``vectors`` has a unit row per query, if any.
 
-    ``union`` has the statistics of all spaces that its one query is asked of.
+    ``union`` has the statistics of all spaces that its one query is asked of, and ``raw`` the
+    scores that they come from.
     """
 
     queries: Sequence[str]
     condition: Filter
     mode: Mode
     plan: Plan
-    chat_unit: ChatUnit
+    chat_unit: ChatUnit = "messages"
     vectors: Floats | None = None
     terms: Sequence[Terms] = ()
     union: UnionStatistics | None = None
+    raw: RawScores | None = None
 
     def __post_init__(self) -> None:
+        check_queries(self.queries)
         if not self.terms:  # split once: ``replace`` passes them on
             object.__setattr__(self, "terms", [query_terms(query) for query in self.queries])
 
@@ -114,64 +117,36 @@ class Searcher:
         self._relations = Relations()
         self.rounds = RoundRanker(corpus)
         self._model: EmbeddingModel | None = None
-        self._names: SpeakerNames | None = None  # in chats between people, as of the last search
-        self._knows_names = False
 
     def expect(self, model: EmbeddingModel | None) -> None:
         """Embed queries for this model; each search checks that it still answers."""
         self._model = model
 
-    def search(
-        self,
-        queries: Sequence[str],
-        k: int,
-        condition: Filter,
-        mode: Mode,
-        plan: Plan,
-        chat_unit: ChatUnit = "messages",
-        *,
-        every: bool = True,
-    ) -> list[list[Hit]]:
+    def search(self, search: Search, k: int, *, every: bool = True) -> list[list[Hit]]:
         """Return the k best fragments for each query that meet the filter, best first.
 
         Unless ``every`` is set, one represents those that say the same but for a value. With
         ``rounds``, return the fragments of the k best rounds, as each is read.
         """
         check_count("k", k)
-        check_queries(queries)
-        if not queries:
+        if not search.queries:
             return []
-        return self.run(Search(queries, condition, mode, plan, chat_unit), k, every=every)
-
-    def run(self, search: Search, k: int, *, every: bool) -> list[list[Hit]]:
-        """As ``search``."""
         with self._read(search) as (reader, found):
             if found is None:
                 return [[] for _ in search.queries]
             return past_damage(partial(self._best, reader, *found, k, every))
 
-    def candidates(
-        self,
-        query: str,
-        condition: Filter,
-        mode: Mode,
-        plan: Plan,
-        chat_unit: ChatUnit = "messages",
-    ) -> Generator[Candidate, None, None]:
-        """Yield all fragments that meet the filter, best first, read as they are consumed."""
-        check_queries([query])
-        return self.iterate(Search([query], condition, mode, plan, chat_unit))
+    def candidates(self, search: Search) -> Generator[Candidate, None, None]:
+        """Yield all fragments that meet the filter, best first, read as they are consumed.
 
-    def iterate(self, search: Search) -> Generator[Candidate, None, None]:
-        """As ``candidates``, for a search of one query."""
+        Pinned ones come before the others.
+        """
         [query] = search.queries
         with self._read(search) as (reader, found):
             if found is None:
                 return
-            ranking, order = past_damage(partial(self._order_rows, reader, *found))
-            pinned = set(entries.pinned_seqs(reader, reader.id)) if search.union else set()
-            space = reader.name if search.union else ""
-            items = ranking.snapshot.items
+            ranking, order, pinned = past_damage(partial(self._order_rows, reader, *found))
+            items, entry = ranking.snapshot.items, ranking.snapshot.entry
             for start in range(0, len(order), CANDIDATES_PAGE):
                 page = order[start : start + CANDIDATES_PAGE]
                 rows, read = past_damage(partial(self._readable, reader, ranking, page))
@@ -179,31 +154,25 @@ class Searcher:
                 for row, hit, vector in zip(rows.tolist(), hits, vectors, strict=True):
                     place, session = int(items.position[row]), int(items.session[row])
                     unit = int(ranking.round_of[row]) if isinstance(ranking, RoundRanking) else row
-                    is_pinned = bool(pinned) and int(ranking.snapshot.entry[row]) in pinned
-                    yield Candidate(
-                        hit, place, session, vector, unit=unit, is_pinned=is_pinned, space=space
-                    )
+                    is_pinned = int(entry[row]) in pinned
+                    yield Candidate(hit, place, session, vector, unit=unit, is_pinned=is_pinned)
 
     def context(
         self,
-        query: str,
-        condition: Filter,
-        mode: Mode,
-        plan: Plan,
+        search: Search,
         budget: int,
         count_tokens: CountTokens,
         least: float = 0.0,
-        chat_unit: ChatUnit = "messages",
         layout: Layout = DEFAULT_LAYOUT,
     ) -> Context:
         """Return the best fragments that fit a budget, as passages; rounds are shown whole.
 
         No fragment has a confidence below ``least``.
         """
-        ranked = self.candidates(query, condition, mode, plan, chat_unit)
-        whole = layout != DEFAULT_LAYOUT or chat_unit != "messages"
-        with closing(ranked) as candidates:  # it reads within a transaction
-            return fill(query, candidates, budget, count_tokens, least, layout, whole=whole)
+        [query] = search.queries
+        whole = layout != DEFAULT_LAYOUT or search.chat_unit != "messages"
+        with closing(self.candidates(search)) as ranked:  # it reads within a transaction
+            return fill(query, ranked, budget, count_tokens, least, layout, whole=whole)
 
     def hits(self, reader: SpaceReader, ranking: RankedRows, query: int, rows: Codes) -> list[Hit]:
         """Return the fragments at ``rows`` of a ranking as marked hits, in the order given."""
@@ -223,15 +192,16 @@ class Searcher:
             kinds = np.bincount(snapshot.kind, minlength=len(KINDS))
             return SpaceCounts(snapshot.lexical.corpus(asked), kinds, snapshot.state.model)
 
-    def spreads(self, search: Search) -> tuple[Search, Moments | None, Moments | None]:
-        """Return a search with its vectors, and the moments of BM25 and cosines of its query."""
-        with self._read(search) as (_, found):
+    def measure(self, search: Search) -> tuple[Search, Moments | None, Moments | None]:
+        """Return a search with its vectors and raw scores, and the moments of BM25 and cosines."""
+        with self._read(search) as (reader, found):
             if found is None:
                 return search, None, None
             snapshot, asked = found
-            queries = Queries(asked.queries, asked.terms, asked.vectors, asked.mode)
-            ranking = rank(snapshot, self._relations, asked.plan, queries)
-            bm25, cosines = ranking.bm25, ranking.cosines
+            allowed = allowed_rows(reader, snapshot, asked.condition)
+            queries = self._queries(reader, snapshot, asked, allowed)
+            raw = measure(snapshot, self._relations, asked.plan, queries)
+            _, bm25, cosines = raw
             words = None if bm25 is None else (len(snapshot), *moments(bm25[:, 0]))
             meaning = None
             if cosines is not None and (spread := cosines.spread) is not None:
@@ -239,7 +209,7 @@ class Searcher:
             elif cosines is not None:
                 column = without(cosines.values[:, 0], np.flatnonzero(~snapshot.embedded))
                 meaning = (len(column), *moments(column))
-            return replace(search, vectors=asked.vectors), words, meaning
+            return replace(search, vectors=asked.vectors, raw=raw), words, meaning
 
     def snapshot(self) -> Snapshot | None:
         """Return the fragments as they are now; None if the space is empty."""
@@ -270,40 +240,30 @@ class Searcher:
     def _read(self, search: Search) -> Iterator[tuple[SpaceReader, tuple[Snapshot, Search] | None]]:
         """Embed the queries, then read the fragments; None without any.
 
-        In chats between people, queries are embedded without the speakers they name, as of the
-        last search. If a speaker has come since whom a query names, it is embedded again.
+        In chats between people, queries are embedded without the speakers they name.
         """
-        of_people = has_weights_of_people(search.plan)
-        if of_people and not self._knows_names:
-            self._knows_names = True
-            if (snapshot := self.snapshot()) is not None:
-                self._names = _names_among_people(snapshot, search.plan, None)
-        vectors = search.vectors
-        while True:
-            texts = self._without_names(search)
-            if vectors is None:
-                vectors = self.embedded(texts, search.mode)
-            # Rounds are made of all fragments.
-            whole = search.chat_unit == "rounds"
-            with self._corpus.reading() if whole else self._corpus.searching(search.terms) as read:
-                reader, snapshot = read
-                if snapshot is None or not len(snapshot):
-                    yield reader, None
-                    return
-                if of_people:
-                    self._names = _names_among_people(snapshot, search.plan, self._names)
-                if vectors is None or texts == self._without_names(search):
-                    reader.as_of = known_until(search.condition)
-                    if search.union is not None:
-                        lexical = snapshot.lexical.among(search.union.corpus)
-                        snapshot = replace(snapshot, lexical=lexical)
-                    yield reader, (snapshot, replace(search, vectors=vectors))
-                    return
-            vectors = None
+        # Rounds are made of all fragments.
+        whole, vectors = search.chat_unit == "rounds", search.vectors
+        if vectors is None:
+            vectors = self.embedded(self._without_names(search), search.mode)
+        with self._corpus.reading() if whole else self._corpus.searching(search.terms) as read:
+            reader, snapshot = read
+            if snapshot is None or not len(snapshot):
+                yield reader, None
+                return
+            reader.as_of = known_until(search.condition)
+            if search.union is not None:
+                snapshot = replace(snapshot, lexical=snapshot.lexical.among(search.union.corpus))
+            yield reader, (snapshot, replace(search, vectors=vectors))
 
-    def _without_names(self, search: Search) -> list[str]:
-        names = self._names if has_weights_of_people(search.plan) else None
-        return [query if names is None else names.remove_from(query) for query in search.queries]
+    def _without_names(self, search: Search) -> Sequence[str]:
+        if search.mode == "lexical" or not has_weights_of_people(search.plan):
+            return search.queries
+        with self._corpus.searching(()) as (_, snapshot):
+            if snapshot is None or among_people(snapshot, search.plan) is None:
+                return search.queries
+            names = SpeakerNames.from_names(snapshot.speakers)
+        return [names.remove_from(query) for query in search.queries]
 
     def _best(
         self,
@@ -315,67 +275,73 @@ class Searcher:
         damaged: Collection[int],
     ) -> list[list[Hit]]:
         """Return the k best hits for each query, without entries that are damaged."""
-        allowed = RowFilter.from_columns(reader, snapshot, search.condition, without=damaged)
+        allowed = allowed_rows(reader, snapshot, search.condition, damaged)
         best: list[list[Hit]] = []
         for part in search.batches(len(snapshot)):
             ranking = self._rank(reader, snapshot, part, allowed)
             for at, query in enumerate(part.queries):
                 if not ranking.by_row:
-                    best.append(self.hits(reader, ranking, at, allowed.best(ranking, at, k)))
+                    best.append(self.hits(reader, ranking, at, ranking.best(at, k, allowed)))
                     continue
-                deep = partial(self._at_depth, reader, ranking, at, allowed)
-                found = deep(k, np.zeros(0, dtype=np.int64))[1] if every else _fold(query, deep, k)
-                of_entries = partial(self._of_entries, reader, ranking, at, search, damaged)
-                best.append(holding_first(query, found, of_entries)[:k])
+                folded = self._fold(reader, ranking, at, query, k, allowed, every)
+                of_entries = partial(self._of_entries, reader, ranking, at, allowed)
+                best.append(holding_first(query, folded, of_entries)[:k])
         return best
 
-    def _at_depth(
+    def _fold(
         self,
         reader: SpaceReader,
         ranking: RankedRows,
-        query: int,
-        allowed: RowFilter,
+        at: int,
+        query: str,
         k: int,
-        seen: Codes,
-    ) -> tuple[Codes, list[Hit]]:
-        """Return the k best rows, and the hits of those that were not ``seen``."""
-        rows = allowed.best(ranking, query, k)
-        return rows, self.hits(reader, ranking, query, rows[~np.isin(rows, seen)])
+        allowed: Mask | None,
+        every: bool,
+    ) -> list[Hit]:
+        """Return the best hits for a query, those that say the same folded into one."""
+        groups, seen, depth = Groups(query), np.zeros(0, dtype=np.int64), k
+        while True:
+            rows = ranking.best(at, depth, allowed)
+            found = self.hits(reader, ranking, at, rows[~np.isin(rows, seen)])
+            if every:
+                return found
+            groups.add(found)
+            if len(groups) >= k or len(rows) < depth or depth >= MOST_FOLDED:
+                return groups.best()
+            seen, depth = rows, 4 * depth
 
     def _of_entries(
         self,
         reader: SpaceReader,
         ranking: RankedRows,
         query: int,
-        search: Search,
-        damaged: Collection[int],
+        allowed: Mask | None,
         identities: Collection[str],
     ) -> list[Hit]:
         """Return the best hit of each of some entries, by id, that meets the filter."""
-        seqs = entries.seqs_of(reader, reader.id, identities)
         scores, entry = ranking.scores[:, query], ranking.snapshot.entry
-        rows = [
-            int(of_entry[scores[of_entry].argmax()])
-            for seq in entries.matching_seqs(reader, reader.id, search.condition, seqs)
-            if seq not in damaged and len(of_entry := np.flatnonzero(entry == seq))
-        ]
+        every = (entry == seq for seq in entries.seqs_of(reader, reader.id, identities))
+        met = (mask if allowed is None else mask & allowed for mask in every)
+        rows = [int(of[scores[of].argmax()]) for mask in met if len(of := np.flatnonzero(mask))]
         return self.hits(reader, ranking, query, np.array(rows, dtype=np.int64))
 
     def _order_rows(
         self, reader: SpaceReader, snapshot: Snapshot, search: Search, damaged: Collection[int]
-    ) -> tuple[RankedRows, Codes]:
-        """Return a ranking, and its rows that meet the filter as a context takes them."""
-        allowed = RowFilter.from_columns(
-            reader, snapshot, search.condition, whole=True, without=damaged
-        )
+    ) -> tuple[RankedRows, Codes, frozenset[int]]:
+        """Return a ranking, its rows that meet the filter as a context takes them, and the pinned
+        entries.
+        """
+        allowed = allowed_rows(reader, snapshot, search.condition, damaged)
         ranking = self._rank(reader, snapshot, search, allowed)
-        order = allowed.best(ranking, 0, len(snapshot))
-        if pinned := entries.pinned_seqs(reader, snapshot.state.id):
-            is_pinned = np.isin(snapshot.entry[order], pinned)
+        order = ranking.best(0, len(snapshot), allowed)
+        pinned = frozenset(entries.pinned_seqs(reader, snapshot.state.id))
+        if pinned:
+            is_pinned = np.isin(snapshot.entry[order], list(pinned))
             order = np.concatenate([order[is_pinned], order[~is_pinned]])
         # A context is filled from the front, so a statement must come before the replaced one.
         order = _newer_first(self._newer(reader), snapshot, order)
-        return ranking, ranking.together(order) if isinstance(ranking, RoundRanking) else order
+        order = ranking.together(order) if isinstance(ranking, RoundRanking) else order
+        return ranking, order, pinned
 
     def _readable(
         self, reader: SpaceReader, ranking: RankedRows, rows: Codes, damaged: Collection[int]
@@ -385,16 +351,27 @@ class Searcher:
         return rows, self.hits(reader, ranking, 0, rows)
 
     def _rank(
-        self, reader: SpaceReader, snapshot: Snapshot, search: Search, allowed: RowFilter
+        self, reader: SpaceReader, snapshot: Snapshot, search: Search, allowed: Mask | None
     ) -> RankedRows:
-        self.ensure_same(snapshot, search.vectors)
-        rows, now = RowReader(reader, self._corpus, allowed), search.condition.as_of
-        asked = Queries(
-            search.queries, search.terms, search.vectors, search.mode, now, rows, search.union
-        )
+        asked = self._queries(reader, snapshot, search, allowed)
         if search.chat_unit == "rounds" and "chat" in snapshot.kinds:
             return self.rounds.rank(reader, snapshot, search.plan, replace(asked, rows=None))
         return rank(snapshot, self._relations, search.plan, asked)
+
+    def _queries(
+        self, reader: SpaceReader, snapshot: Snapshot, search: Search, allowed: Mask | None
+    ) -> Queries:
+        self.ensure_same(snapshot, search.vectors)
+        return Queries(
+            search.queries,
+            search.terms,
+            search.vectors,
+            search.mode,
+            now=search.condition.as_of,
+            rows=RowReader(reader, self._corpus, snapshot, allowed),
+            union=search.union,
+            raw=search.raw,
+        )
 
     def ensure_same(self, snapshot: Snapshot, vectors: Floats | None) -> None:
         """Raise ModelMismatch if the model has changed since ``vectors`` were embedded."""
@@ -410,30 +387,6 @@ class Searcher:
                 hint=Hint.CHANGE_MODEL,
                 values={"built": model.name, "opened": ours},
             )
-
-
-def _fold(query: str, deep: Callable[[int, Codes], tuple[Codes, list[Hit]]], k: int) -> list[Hit]:
-    """Return the best hits for a query, those that say the same folded into one."""
-    groups, seen, depth = Groups(query), np.zeros(0, dtype=np.int64), k
-    while True:
-        rows, hits = deep(depth, seen)
-        groups.add(hits)
-        if len(groups) >= k or len(rows) < depth or depth >= MOST_FOLDED:
-            return groups.best()
-        seen, depth = rows, 4 * depth
-
-
-def _names_among_people(
-    snapshot: Snapshot, plan: Plan, before: SpeakerNames | None
-) -> SpeakerNames | None:
-    """Return the names that queries are embedded without; None if they are embedded as they are.
-
-    ``before`` are those of an earlier snapshot: names are split into words once.
-    """
-    if among_people(snapshot, plan) is None:
-        return None
-    is_same = before is not None and before.names == snapshot.speakers
-    return before if is_same else SpeakerNames.from_names(snapshot.speakers)
 
 
 def past_damage(attempt: Callable[[frozenset[int]], T]) -> T:

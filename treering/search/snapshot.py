@@ -188,12 +188,12 @@ class Cosines:
 class Wanted:
     """The rows whose cosines a search needs, for a space that cannot compute all.
 
-    ``allowed`` returns the mask of the rows that meet the filter, None for all. ``favoured`` are
-    masks by query of rows that get a bonus. ``promising`` returns, by query, the best rows by the
+    ``allowed`` is the mask of the rows that meet the filter, None for all. ``favoured`` are masks
+    by query of rows that get a bonus. ``promising`` returns, by query, the best rows by the
     cosines known so far, and the rows near them; ascending.
     """
 
-    allowed: Callable[[], Mask | None]
+    allowed: Mask | None
     favoured: Sequence[Mask | None]
     promising: Callable[[Cosines], Sequence[Codes]]
 

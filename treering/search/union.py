@@ -34,8 +34,6 @@ from treering.search.searcher import (
     Search,
     Searcher,
     SpaceCounts,
-    check_count,
-    check_queries,
 )
 from treering.search.snapshot import Spread
 
@@ -60,11 +58,9 @@ class SpaceUnion:
         Unless ``every`` is set, hits that say the same are folded across spaces. A statement
         supersedes others of its own space alone.
         """
-        check_count("k", k)
-        check_queries([query])
         hits: list[Hit] = []
         for searcher, search in self._searches(query, condition, mode):
-            hits += searcher.run(search, k, every=every)[0]
+            hits += searcher.search(search, k, every=every)[0]
         hits.sort(key=lambda hit: -hit.score)
         if not every:
             groups = Groups(query)
@@ -74,16 +70,12 @@ class SpaceUnion:
 
     def candidates(self, query: str, condition: Filter, mode: Mode, most: int) -> list[Candidate]:
         """Return up to ``most`` fragments of each space, pinned ones first, then best first."""
-        check_queries([query])
         hits: list[Candidate] = []
         for place, (searcher, search) in enumerate(self._searches(query, condition, mode)):
-            with closing(searcher.iterate(search)) as ranked:  # it reads within a transaction
-                of_space = [*islice(ranked, most)]
-            # Units are numbered by space.
-            hits += [
-                replace(candidate, unit=candidate.unit * len(self.members) + place)
-                for candidate in of_space
-            ]
+            with closing(searcher.candidates(search)) as ranked:  # it reads within a transaction
+                for one in islice(ranked, most):
+                    unit = one.unit * len(self.members) + place  # units are numbered by space
+                    hits.append(replace(one, unit=unit, space=one.hit.space))
         return sorted(hits, key=lambda candidate: (not candidate.is_pinned, -candidate.hit.score))
 
     def context(
@@ -105,15 +97,17 @@ class SpaceUnion:
     def _searches(
         self, query: str, condition: Filter, mode: Mode
     ) -> Iterator[tuple[Searcher, Search]]:
-        """Yield the search of each space that has fragments, with the statistics of all."""
+        """Yield the search of each space that has fragments, with the statistics of all.
+
+        It has the raw scores, too, which count if the space has not changed meanwhile.
+        """
         asked = [
-            (searcher, Search([query], condition, mode, plan, "messages"))
-            for searcher, plan in self.members
+            (searcher, Search([query], condition, mode, plan)) for searcher, plan in self.members
         ]
-        counts = [(*pair, pair[0].counts(pair[1])) for pair in asked]
-        there = [(searcher, search, count) for searcher, search, count in counts if count]
+        counted = [(*pair, pair[0].counts(pair[1])) for pair in asked]
+        there = [(searcher, search, count) for searcher, search, count in counted if count]
         union = _statistics([count for _, _, count in there])
-        measured = [searcher.spreads(replace(search, union=union)) for searcher, search, _ in there]
+        measured = [searcher.measure(replace(search, union=union)) for searcher, search, _ in there]
         models = {count.model.name for _, _, count in there if count.model is not None}
         union = replace(
             union,

@@ -38,7 +38,7 @@ from treering.search.relations.registry import (
     load_plan,
     with_fitted,
 )
-from treering.search.searcher import Searcher
+from treering.search.searcher import Search, Searcher
 from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
 from treering.views.code.rounds.changes import CodeChanges
@@ -366,12 +366,13 @@ class Views:
         cites: bool = True,
     ) -> Context:
         """Passages for a query as the settings of the space say."""
-        asked = (query, condition, mode, plan, budget, count, least)
         layout = settings.layout(cites)
         if settings.level != "texts":
             how = Retrieval(settings.level, settings.method, settings.least)
+            asked = (query, condition, mode, plan, budget, count, least)
             return self.tree._nodes(*asked, layout, how)
-        return self.searcher.context(*asked, settings.chat_unit, layout)
+        search = Search([query], condition, mode, plan, settings.chat_unit)
+        return self.searcher.context(search, budget, count, least, layout)
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""
@@ -440,7 +441,7 @@ class Views:
     def _beside_code(self, question: str, k: int) -> list[Hit]:
         """Hits in conversations and recorded rounds for a question about code."""
         chosen, _ = self.catch_up_and_plan(("context",), None)
-        return self.searcher.search([question], k, Filter(), "hybrid", chosen)[0]
+        return self.searcher.search(Search([question], Filter(), "hybrid", chosen), k)[0]
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from treering.journal import entries, sources
 from treering.journal.space import SpaceReader
 from treering.records import KINDS
 from treering.search.hits import RowReader
-from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage
+from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage, top_rows
 from treering.search.relations.contract import alpha_of
 from treering.search.scores import standardise
 from treering.search.snapshot import Snapshot
@@ -56,7 +56,7 @@ class NamedSource:
         weights = np.broadcast_to(weight, len(ranking.snapshot))
         named: list[Codes] = []
         for number, text in enumerate(queries.texts):
-            rows = reader.allowed.first(ranking, number, BEST_ROWS)
+            rows = top_rows(ranking.scores[:, number], BEST_ROWS, reader.allowed)
             rows = _of_named_sources(reader.reader, ranking.snapshot, text, rows)
             named.append(rows[weights[rows] != 0])
         return RowValues(named, [weights[rows] for rows in named])
@@ -242,7 +242,7 @@ class Mention:
         rows: list[Codes] = []
         values: list[Floats] = []
         for number, query in enumerate(queries.texts):
-            hits = reader.allowed.best(ranking, number, BEST_HITS)
+            hits = ranking.best(number, BEST_HITS, reader.allowed)
             support = finder.support(ranking, number, query, hits)
             rows.append(np.array(list(support), dtype=np.int64))
             given = np.array([alpha * value for value in support.values()], dtype=np.float32)

@@ -106,7 +106,7 @@ class DatabaseVectors:
     ) -> Cosines:
         """See ``CosineSource``."""
         assert wanted is not None  # only searches use such a snapshot
-        allowed = wanted.allowed()
+        allowed = wanted.allowed
         candidates: list[tuple[Codes, Floats]] = []
         for query, (vector, mask) in enumerate(zip(queries, wanted.favoured, strict=True)):
             of_query = None if bm25 is None else bm25[:, query]

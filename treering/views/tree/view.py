@@ -20,7 +20,13 @@ from treering.records import Context, Filter, Hit, Mode, Progress
 from treering.search.context import CountTokens, Layout, assemble_whole
 from treering.search.filters import allowed_rows
 from treering.search.relations.contract import Plan
-from treering.search.searcher import check_choice, check_count, check_queries, known_until
+from treering.search.searcher import (
+    Search,
+    check_choice,
+    check_count,
+    check_queries,
+    known_until,
+)
 from treering.views.contract import Erased, Resources, View
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import store
@@ -210,7 +216,7 @@ class TreeView:
                 found = [found_nodes(ranking, at, k, how) for at in range(len(queries))]
                 return [[text.hit for texts in nodes for text in texts] for nodes in found]
         if how.level == "all":
-            return self._searcher.search(queries, k, condition, mode, plan)
+            return self._searcher.search(Search(queries, condition, mode, plan), k)
         return [[] for _ in queries]
 
     def _nodes(
