@@ -69,6 +69,8 @@ def test_a_question_names_a_period() -> None:
         ("what was planned before last May", "", "2023-05-01"),
         ("what changed after March 2023", "2023-04-01", ""),
         ("what changed after 3 March 2023", "2023-03-03", ""),
+        ("the trip of the summer of 2021", "2021-06-01", "2021-09-01"),
+        ("what fell in the fall of 2021", "2021-09-01", "2021-12-01"),
         ("in the winter of 2021", "2021-01-01", "2022-01-01"),
         ("what have I done in the past two weeks", "2023-10-04", "2023-10-19"),
         ("what have I done the last 3 days?", "2023-10-15", "2023-10-19"),
@@ -159,7 +161,6 @@ def test_at_the_end_of_the_calendar_there_is_no_time_beyond() -> None:
         "5 weeks ago",
         "a few years ago",
         "the last 3 years",
-        "in May last year",
         "from May to July",
     ]
     for now in (datetime.max, datetime.min):

@@ -189,7 +189,7 @@ def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
             span = None if match["date"] in names else _read(read, match, now)
             if span is not None:
                 start, stop = match.span("date")
-                dates.append(_Date(start, stop, span, match, read is _date))
+                dates.append(_Date(start, stop, span, match, read in (_date, _season)))
                 # A date is read once: "May 2023" is not 2023 as well.
                 text = f"{text[:start]}{'#' * (stop - start)}{text[stop:]}"
     return dates
@@ -228,6 +228,8 @@ def _whole_forms() -> dict[str, _Read]:
         rf"{_DAY} (?:of |de )?{_MONTH}{_OF_YEAR}": _date,
         rf"(?<!\w){_MONTH} {_DAY}{_OF_YEAR}": _date,
         rf"(?<!\w){_MONTH},? (?:of |de |в )?{_YEAR}": _date,
+        # summer of 2023; a winter may be that of its beginning or that of its end
+        rf"\b(?P<season>spring|summer|autumn|fall)(?: of)? {_YEAR}": _season,
     }
 
 
@@ -281,6 +283,10 @@ def _span(year: int, month: int, day: int) -> Span | None:
         return start, datetime(year + 1, 1, 1)
     days = 1 if day else calendar.monthrange(year, month)[1]
     return start, start + timedelta(days=days)
+
+
+def _season(match: re.Match[str], _: datetime) -> Span:
+    return _months(int(match["year"]), _SEASONS[match["season"]], 3)
 
 
 def _months(year: int, month: int, months: int) -> Span:
