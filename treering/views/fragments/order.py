@@ -151,7 +151,7 @@ class Reading:
         begun = np.zeros(len(codes), dtype=np.bool_)
         begun[stretches[is_cut]] = True
         begun &= codes == MISSING
-        count = np.count_nonzero(begun)
+        count = int(np.count_nonzero(begun))
         codes[begun] = 2 * np.arange(self._stretches, self._stretches + count, dtype=np.int32) + 1
         self._stretches += count
         cut = np.where(is_cut, codes[stretches], np.int32(MISSING)) if len(codes) else stretches
