@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import sys
@@ -181,3 +182,19 @@ def test_a_backup_is_a_memory_of_its_own(treering: Treering, spaces: None, tmp_p
         assert refused.exit_code == 2
         assert "treering copy" in refused.stderr
         assert "swordfish" not in refused.stderr
+
+
+def test_an_entry_is_shared_and_its_copies_are_erased_after_it(treering: Treering) -> None:
+    [entry] = json.loads(treering("add", "A spare key.", "--space", "ana", "--json").stdout)["ids"]
+    treering("add", "Lunch is at noon.", "--space", "team")
+    assert treering("share", entry, "--space", "ana").exit_code == 2
+    assert treering("share", entry, "--space", "ana", "--to", "tema").exit_code == 2
+    for told in ("copied 1 entry", "copied 0 entries to 'team'; 1 already there"):
+        shared = treering("share", entry, "--space", "ana", "--to", "team")
+        assert told in shared.stdout
+    assert "spare" in treering("list", "--space", "team").stdout
+    kept = treering("forget", entry, "--yes", "--space", "ana")
+    assert "1 copy" in kept.stderr
+    assert treering("forget", entry, "--copies", "--yes", "--space", "ana").exit_code == 0
+    assert "spare" not in treering("list", "--space", "team").stdout
+    assert treering("forget", entry, "--copies", "--yes", "--space", "ana").exit_code == 2

@@ -136,9 +136,9 @@ def test_keys_are_made_listed_and_removed(treering: Treering) -> None:
     [listed] = records(treering("serve", "key", "--json"))
     assert (listed["id"], listed["space"], listed["label"]) == (key["id"], "ana", "phone")
     assert key["key"] not in treering("serve", "key").stdout
-    assert treering("serve", "key", "remove", key["id"]).exit_code == 0
+    assert treering("serve", "key", "--remove", key["id"]).exit_code == 0
     assert records(treering("serve", "key", "--json")) == []
-    assert treering("serve", "key", "remove", key["id"]).exit_code == 2
+    assert treering("serve", "key", "--remove", key["id"]).exit_code == 2
 
 
 def test_keys_of_no_memory_are_not_looked_for(treering: Treering, tmp_path: Path) -> None:

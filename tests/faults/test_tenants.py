@@ -253,6 +253,54 @@ def test_a_key_does_nothing_beyond_its_roles_and_spaces(
     note("roles and patterns", requests=count, answered=answered, leaked=0)
 
 
+@pytest.mark.timeout(1_200)
+def test_a_key_shares_and_erases_copies_only_where_its_roles_say_so(
+    path: Path, rng: random.Random, rounds: Callable[[int], int], note: Note
+) -> None:
+    """Bob may add to the team, where additions wait, and to the hall, where they do not."""
+    count, shared, refused = rounds(60), 0, 0
+    with two_tenants(path) as pair:
+        with closing(open_database(path)) as database:
+            owner = bearer(keys.add(database, "*")[0])
+            text, bobs = keys.add(database, "bob")
+            for space in ("team", "hall"):
+                keys.extend(database, bobs.id, space, ["add"])
+        spaces = {name: {"X-Treering-Space": name} for name in ("ana", "bob", "team", "hall")}
+        for name in ("team", "hall"):
+            agents = {"agents": "propose" if name == "team" else "write"}
+            pair.client.put(f"/v1/spaces/{name}", headers=owner | spaces[name])
+            pair.client.post("/v1/configure", json=agents, headers=owner | spaces[name])
+            share = {"ids": pair.ids, "to": name}
+            pair.client.post("/v1/share", json=share, headers=owner | spaces["ana"])
+
+        def ids(space: str) -> list[str]:
+            listed = pair.client.get("/v1/entries?limit=1000", headers=owner | spaces[space])
+            return [entry["id"] for entry in listed.json()["entries"]]
+
+        team = ids("team")
+        for number in range(count):
+            body: dict[str, Any] = {"text": f"Bob's note {number}."}
+            pair.client.post("/v1/entries", json=body, headers=bearer(text) | spaces["bob"])
+            named, own, hall = rng.choice([*spaces, "nowhere"]), ids("bob"), ids("hall")
+            some = rng.sample([*own, *pair.ids, *team, *hall], 2)
+            headers = bearer(text) | {"X-Treering-Space": named}
+            if rng.random() < 0.5:
+                body = {"ids": rng.choice([some, own[:1]]), "to": rng.choice([*spaces, "*"])}
+                answer = pair.client.post("/v1/share", json=body, headers=headers)
+                shared += answer.is_success
+            else:
+                body = {"ids": some, "copies": rng.random() < 0.7, "replies": rng.random() < 0.5}
+                answer = pair.client.post("/v1/forget", json=body, headers=headers)
+                assert answer.json().get("copies", 0) == 0, body
+            refused += answer.is_client_error
+            assert_nothing_of_ana(answer, body)
+            assert ids("team") == team, body
+            assert set(hall) <= set(ids("hall")), body
+    assert shared
+    assert refused
+    note("shares and copies", requests=count, shared=shared, refused=refused, leaked=0)
+
+
 def export_of_ana(pair: TenantPair) -> list[str]:
     return pair.client.get("/v1/export", headers=pair.ana).text.splitlines()
 

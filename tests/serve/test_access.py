@@ -115,7 +115,7 @@ def test_after_a_restart_too_a_memory_that_had_keys_is_closed(
     with closing(open_database(path)) as database:
         if another:
             with pytest.raises(
-                InputError, match=r"^1 key still opens .* remove it first.*key remove"
+                InputError, match=r"^1 key still opens .* remove it first.*key --remove"
             ):
                 keys.open_again(database)
             keys.remove(database, keys.list_keys(database)[0].id)
@@ -217,6 +217,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/entries": {"text": "mine"},
     "/v1/entries/{entry_id}": {"text": "mine"},
     "/v1/forget": {"source": "notes"},
+    "/v1/share": {"ids": ["a"], "to": "ana"},
     "/v1/supersede": {"old": "a", "new": "b"},
     "/v1/search": {"query": "spare key flowerpot"},
     "/v1/search-many": {"queries": ["spare key flowerpot"]},

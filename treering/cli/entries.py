@@ -240,6 +240,25 @@ def retract(run: Run, entry_id: str, reason: str | None = None, undo: bool = Fal
 
 @command(
     commands,
+    entry_ids=opt("The entries.", metavar="ID..."),
+    to=opt("The space, which must exist.", metavar="SPACE"),
+)
+def share(run: Run, entry_ids: list[str], to: str | None = None) -> None:
+    """Copy entries to another space of the memory; the copies name where they are from.
+
+    `treering forget --copies` erases an entry with its copies.
+    """
+    if to is None:
+        raise InputError("give --to SPACE, the space to copy the entries to", param="to")
+    with run.memory() as memory:
+        receipt = memory.share(entry_ids, to)
+    left = len(set(entry_ids)) - receipt.added
+    more = f"; {left:,} already there" if left else ""
+    run.out.emit(receipt, f"copied {plural(receipt.added, 'entry', 'entries')} to {to!r}{more}")
+
+
+@command(
+    commands,
     entry_ids=opt("The entries.", metavar="[ID]...", show_default=False),
     replies="Also replies of a model that may quote them.",
     copies="Also the copies that were shared with other spaces.",
@@ -256,7 +275,7 @@ def forget(
     ids = entry_ids or []
     with run.memory() as memory:
         conditions = where.where(memory)
-        _print_what_will_go(memory, ids, conditions)
+        _print_what_will_go(memory, ids, conditions, may_be_gone=copies and bool(ids))
         if not yes:
             stdin.confirm()
         done = memory.forget(*ids, replies=replies, copies=copies, **conditions)
@@ -281,9 +300,12 @@ def forget(
 
 
 def _print_what_will_go(
-    memory: Memory, entry_ids: Sequence[str], conditions: Mapping[str, Any]
+    memory: Memory, entry_ids: Sequence[str], conditions: Mapping[str, Any], *, may_be_gone: bool
 ) -> None:
-    """List what will be erased. Raise UnknownName, and InputError without a condition."""
+    """List what will be erased. Raise UnknownName, and InputError without a condition.
+
+    Entries that ``may_be_gone`` may have copies all the same.
+    """
     if not entry_ids and not conditions:
         raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
     withheld = (each.entry for each in memory.withheld(**conditions))
@@ -294,6 +316,8 @@ def _print_what_will_go(
     )
     try:
         first = list(islice(matching, SHOWN))
+        if not first and may_be_gone:
+            return
         if not first:
             kind = UnknownEntry if entry_ids else UnknownName
             raise kind("nothing to forget: no entry matches")

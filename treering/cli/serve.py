@@ -135,12 +135,17 @@ def serve(run: Run, server: ServerOptions) -> None:
     reopen=opt(
         "Answer all callers on this machine without a key again, once no key is left.", "--open"
     ),
+    remove=opt("Revoke this key; a running server refuses it within a second.", metavar="ID"),
 )
-def list_keys(run: Run, reopen: bool = False) -> None:
-    """List the keys of the server by id; their texts are not stored."""
+def list_keys(run: Run, reopen: bool = False, remove: str | None = None) -> None:
+    """List the keys of the server by id, or remove one; their texts are not stored."""
     from treering.serve import keys
 
     with run.database() as database:
+        if remove is not None:
+            keys.remove(database, remove)
+            note(f"removed key {remove}")
+            return
         if reopen:
             keys.open_again(database)
             note("this memory needs no key on this machine any more")
@@ -196,14 +201,4 @@ def add(
     run.out.emit({"key": text, "id": made_key.id, "space": made_key.space}, text)
     note(f"key {made_key.id} opens the space {made_key.space!r}; keep it, it cannot be shown again")
     if rotate:
-        note(f"key {rotate} is valid for one more day; end it with `treering serve key remove`")
-
-
-@command(key, key_id=opt("The key's id.", metavar="ID"))
-def remove(run: Run, key_id: str) -> None:
-    """Revoke a key; a running server refuses it within a second."""
-    from treering.serve import keys
-
-    with run.database() as database:
-        keys.remove(database, key_id)
-    note(f"removed key {key_id}")
+        note(f"key {rotate} is valid for one more day; end it with `treering serve key --remove`")

@@ -125,7 +125,7 @@ def open_again(database: Database) -> None:
             which = "it" if row[0] == 1 else "them"
             raise InputError(
                 f"{keys} spaces of this memory; remove {which} first, "
-                "with `treering serve key remove ID`"
+                "with `treering serve key --remove ID`"
             )
         writer.execute("DELETE FROM serve_closed")
 
