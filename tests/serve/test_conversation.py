@@ -299,11 +299,34 @@ def test_memories_come_after_the_results_of_tools() -> None:
     assert "[1] note" in content[2]["text"]
 
 
-@pytest.mark.parametrize("protocol", [CHAT, RESPONSES, MESSAGES])
-def test_notes_of_the_client_are_not_said_as_a_whole_message_either(protocol: ChatProtocol) -> None:
-    sent = [user("Who?"), user("<system-reminder>\nNotes of the client.")]
+@pytest.mark.parametrize(
+    ("protocol", "note"),
+    [  # as Codex 0.171.0 and Claude Code 2.1.332 send them
+        (CHAT, "<bash-input>ls</bash-input>\n"),
+        (RESPONSES, "<environment_context>\n  <cwd>/home/ana</cwd>\n</environment_context>"),
+        (MESSAGES, "<system-reminder>\nNotes of the client.\n</system-reminder>"),
+    ],
+)
+def test_notes_of_the_client_are_not_said_as_a_whole_message_either(
+    protocol: ChatProtocol, note: str
+) -> None:
+    sent = [user("Who?"), user(note)]
     asked = parsed(protocol, **{protocol.messages: sent})
     assert asked.history() == [Utterance("user", "Who?")]
     changed = json.loads(asked.with_memories("[1] note"))[protocol.messages]
     assert "[1] note" in changed[0]["content"]
     assert changed[1] == sent[1]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [user("Generate a title for this conversation:\n"), user("My cat is called Miu.")],
+        [user([{"type": "text", "text": "<session>\nMy cat is called Miu.\n</session>"}])],
+        [user("My cat is called Miu."), assistant("Ah."), user("[SUGGESTION MODE: Suggest what")],
+    ],
+)
+def test_what_a_client_asks_about_a_conversation_is_no_part_of_it(messages: list[Any]) -> None:
+    asked = request(*messages)
+    assert asked.history() == []
+    assert asked.question() is None

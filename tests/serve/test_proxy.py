@@ -479,6 +479,17 @@ def test_other_protocols_of_chats_are_enriched_and_remembered(
     assert open_memory().stats().spent == (Spent("proxy", "m", 1, 7, 2),)
 
 
+def test_a_title_that_a_client_asks_for_is_not_remembered(path: Path, open_memory: Open) -> None:
+    open_memory().add("My cat is called Miu.", source="diary")
+    sent = {"messages": [user("<session>\nMy cat is called Miu.\n</session>\n\nWrite the title")]}
+    with between(path, body(reply_in("messages", "A cat"))) as (client, model):
+        assert httpx2.post(f"{client.base_url}messages?beta=true", json=sent).status_code == 200
+    [seen] = model.requests
+    assert (seen.path, seen.body) == ("/v1/messages?beta=true", sent)
+    assert held(open_memory) == [(None, "My cat is called Miu.")]
+    assert open_memory().stats().spent == (Spent("proxy", "m", 1, 7, 2),)
+
+
 def test_requests_that_are_no_chats_pass_as_they_are(path: Path, open_memory: Open) -> None:
     found = json.dumps({"object": "list", "data": [], "model": "m", "usage": {}}).encode()
     with between(path, body(found), body(found)) as (client, model):

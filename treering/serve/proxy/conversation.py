@@ -23,8 +23,24 @@ REMEMBERED_ROLES: Final = frozenset({"user", "assistant"})
 """Not system prompts, which belong to the application, nor results of tools, which can be had
 again."""
 
-NOT_SAID: Final = "<system-reminder>"
-"""Claude Code puts its own notes into user messages, as parts or texts with this beginning."""
+NOT_SAID: Final = (
+    # Claude Code
+    *("<system-reminder>", "<command-", "<local-command-", "<bash-"),
+    "This session is being continued from a previous conversation",
+    # Codex
+    *("<environment_context>", "<turn_aborted>", "# AGENTS.md instructions"),
+    "Another language model started to solve this problem",
+)
+"""Clients put notes of their own into user messages, as parts or texts with these beginnings."""
+
+ASIDES: Final = (
+    *("<session>\n", "[SUGGESTION MODE:"),  # Claude Code: a title, the next prompt
+    *("CRITICAL: Respond with TEXT ONLY", "Your task is to create a detailed summary"),
+    "You are performing a CONTEXT CHECKPOINT COMPACTION",  # Codex
+    "Generate a title for this conversation:",  # OpenCode
+)
+"""Requests about a conversation begin so, or end with a message that does: they are no part of it,
+although they repeat it."""
 
 PASSED: Final = (
     ("GET", "models"),
@@ -156,9 +172,10 @@ class CompletionRequest:
         return [{"role": "user", "content": sent}] if isinstance(sent, str) else sent
 
     def history(self) -> list[Utterance]:
-        """Return the texts of both sides so far."""
-        utterances = (_utterance(message) for message in self.messages)
-        return [utterance for utterance in utterances if utterance is not None]
+        """Return the texts of both sides so far; none if the client asks about them."""
+        utterances = list(filter(None, map(_utterance, self.messages)))
+        ends = (*utterances[:1], *utterances[-1:])
+        return [] if any(end.text.startswith(ASIDES) for end in ends) else utterances
 
     def conversation(self) -> str:
         """Return an id for the conversation, from its user and its beginning."""
@@ -173,8 +190,8 @@ class CompletionRequest:
 
     def question(self) -> str | None:
         """Return the last text of the user."""
-        questions = [text.text for message in self.messages if (text := _user_text(message))]
-        return questions[-1] if questions else None
+        questions = (each.text for each in reversed(self.history()) if each.role == "user")
+        return next(questions, None)
 
     def stored_name(self) -> str | None:
         """Return a part that names what the model server has stored; None without one."""

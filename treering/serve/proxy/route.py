@@ -160,8 +160,7 @@ class Proxy:
         if not {".", ".."}.isdisjoint(path.split("/")):
             # It would lead to other addresses of that server, with the key for it.
             return _refusal(404, f"there is no {path!r:.100}")
-        query = f"?{request.url.query}" if request.url.query else ""
-        return await self._pass(request, quote(path) + query, await request.body())
+        return await self._pass(request, quote(path), await request.body())
 
     async def chat(self, protocol: ChatProtocol, request: HTTPRequest) -> Response:
         """Answer a chat: remember both sides of it, and put memories before it."""
@@ -244,7 +243,8 @@ class Proxy:
             )
         talks = turn.tenant.conversations()
         changed = talks.changed(turn.shown)
-        if not changed and utterance is not None:
+        is_chat = turn.request.question() is not None
+        if is_chat and not changed and utterance is not None:
             stored = self._remember(turn, [*turn.history, utterance], reply.model)
             talks.note_shown(stored.added, turn.shown.keys())
             # A later forget reads the note; an earlier one shows here.
@@ -279,9 +279,13 @@ class Proxy:
             )
         assert self._client is not None  # requests come within the application's lifespan
         headers = self._headers(request.headers, path)
+        query = f"?{request.url.query}" if request.url.query else ""
         try:
             asked = self._client.build_request(
-                request.method, upstream.rstrip("/") + path, content=body, headers=headers
+                request.method,
+                f"{upstream.rstrip('/')}{path}{query}",
+                content=body,
+                headers=headers,
             )
             answer = await self._client.send(asked, stream=True)
             if not (streams and answer.is_success):
