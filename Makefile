@@ -10,7 +10,7 @@ LOCK := requirements.lock
 STAMP := $(VENV)/.installed
 CORE := $(VENV)/.core
 # What tests need: each adapter's framework and a model in a file, too.
-EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents postgres remote serve
+EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents postgres serve
 COMMA := ,
 
 # Tests start hundreds of processes. Where compiled modules may not be kept, each compiles treering anew,

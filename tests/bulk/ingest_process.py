@@ -27,7 +27,7 @@ def main() -> None:
         end_with(database, last)
     else:
         count = Path(tempfile.mkdtemp(dir=path.parent), "asked")
-        memory = Memory.open(path, embedder=Killing(count, at=(last,), parent=True), llm="none")
+        memory = Memory.open(path, embedder=Killing(count, at=(last,)), llm="none")
     bulk_ingest(memory, folder, workers=2)
 
 

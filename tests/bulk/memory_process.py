@@ -1,6 +1,6 @@
 """How much main memory an ingest takes: ``python -m tests.bulk.memory_process FILE FOLDER``.
 
-Prints the peak of this process and of the largest of its workers, in KiB.
+Prints the peak, in KiB.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from treering.memory import Memory
 def main() -> None:
     with Memory.open(sys.argv[1], embedder=HashingEmbedder(dimension=8), llm="none") as memory:
         bulk_ingest(memory, Path(sys.argv[2]), workers=1)
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        print(resource.getrusage(who).ru_maxrss)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 if __name__ == "__main__":

@@ -32,25 +32,15 @@ class Counted(HashingEmbedder):
 
 
 class Killing(Counted):
-    """Kills a process, its worker's or the one that asks, at some of the times it is asked."""
+    """Kills its process at some of the times it is asked."""
 
-    def __init__(self, file: Path, at: Sequence[int], *, parent: bool = False) -> None:
+    def __init__(self, file: Path, at: Sequence[int]) -> None:
         super().__init__(file)
         self._at = frozenset(at)
-        self._parent = parent
 
     def asked(self, times: int) -> None:
         if times in self._at:
-            os.kill(os.getppid() if self._parent else os.getpid(), signal.SIGKILL)
-
-
-class Deadly(HashingEmbedder):
-    """Kills its worker over a text."""
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        if any(POISON in text for text in texts):
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().embed(texts, query=query)
 
 
 class Refusing(HashingEmbedder):

@@ -47,27 +47,6 @@ def test_files_folders_and_texts_can_be_added_at_once(treering: Treering, tmp_pa
     assert kinds["notes"] == "text"
 
 
-@pytest.mark.parametrize("arguments", [("--sync", "notes"), ("--sync", "notes/"), ("notes/",)])
-def test_a_folder_that_is_gone_as_a_whole_is_told_how_to_be_forgotten(
-    treering: Treering,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "boat.md").write_text("The boat leaves at eight.")
-    (tmp_path / "notes" / "train.md").write_text("The train leaves at nine.")
-    treering("add", "notes")
-    (tmp_path / "notes").rename(tmp_path / "elsewhere")
-    result = treering("add", *arguments)
-    assert result.exit_code == 2
-    assert "2 entries read from it before" in result.stderr
-    assert "treering forget --source ./notes/\n" in result.stderr
-    assert treering("forget", "--source", "notes/", "--yes").exit_code == 0
-    assert treering("list", "--json").stdout == ""
-
-
 def test_only_a_folder_is_synced_in_the_words_of_the_shell(
     treering: Treering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

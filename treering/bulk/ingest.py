@@ -1,4 +1,4 @@
-"""Add files, folders and URIs with many workers.
+"""Add files and folders with many workers.
 
 First every file goes into the journal, as ``add`` stores it: durable one by one. Then the views
 follow: workers cut and embed while this process stores the results. A kill loses and doubles
@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treering.bulk.processes import Processes
-from treering.bulk.remote import FILE, RemoteFiles, is_uri, local_path
-from treering.bulk.worker import ReadAhead, WorkDone, WorkerPool, portable
+from treering.bulk.worker import ReadAhead, WorkDone, WorkerPool, WorkerThreads, portable
 from treering.embed.contract import Embedder
-from treering.errors import InputError, MissingExtra
+from treering.errors import InputError
 from treering.files import exists
 from treering.ingest.drafts import Envelope
-from treering.ingest.intake import Intake
 from treering.ingest.transcripts.importing import is_export
 from treering.llm.processors import usable_processors
 from treering.memory import Memory, memory_parts
@@ -74,17 +71,16 @@ def bulk_ingest(
 ) -> IngestReport:
     """Add files and folders as ``memory.add`` does, in less time: many workers embed.
 
-    ``places`` are paths, or URIs that fsspec reads (extra ``remote``): ``s3://bucket/folder``. A
-    file is anything that ``add`` reads, JSON lines of messages included, or an export. The journal
-    is the same as after ``add`` of each in this order. ``workers`` (default: one a processor) are
-    processes of this machine, or with ``ray`` (``auto``, ``local`` or an address; extra ``ray``)
-    actors there. Each loads the embedding model once. ``progress`` counts entries; its total is 0
-    while files are read.
+    ``places`` are paths. A file is anything that ``add`` reads, JSON lines of messages included, or
+    an export. The journal is the same as after ``add`` of each in this order. ``workers`` (default:
+    one a processor) are threads of this process, or with ``ray`` (``auto``, ``local`` or an
+    address; extra ``ray``) actors there, each of which loads the embedding model once. ``progress``
+    counts entries; its total is 0 while files are read.
 
-    Safe to interrupt and to repeat: a second call continues. A worker that is killed is replaced.
+    Safe to interrupt and to repeat: a second call continues. An actor that is killed is replaced.
 
     Raises InputError for a missing place, before anything is added, and for a file that cannot be
-    read; those of a folder are ``skipped``. Raises WorkersLost when workers end again and again,
+    read; those of a folder are ``skipped``. Raises WorkersLost when actors end again and again,
     JournalError and MissingExtra.
     """
     began = time.monotonic()
@@ -104,7 +100,7 @@ def bulk_ingest(
         if progress is not None and total:
             progress(min(done.entries - embedded, total), total)
 
-    with _pool(portable(views.embedder), workers, ray) as pool, intake.under_way():
+    with _pool(views.embedder, workers, ray) as pool, intake.under_way():
         ahead = ReadAhead(space, pool, move)
         with views.deriving_with(ahead):
             for place in given:
@@ -167,59 +163,31 @@ def _build(views: Views) -> int:
 
 
 def _receipts(
-    memory: Memory, place: Path | RemoteFiles, source: str | None, envelope: Envelope
+    memory: Memory, place: Path, source: str | None, envelope: Envelope
 ) -> Generator[tuple[object, Receipt], None, None]:
-    """Store a file, a folder, or the files at a URI; yield names and receipts."""
-    if isinstance(place, RemoteFiles):
-        yield from _remote_receipts(memory_parts(memory).intake, place, source, envelope)
-    elif is_export(place):
+    """Store a file or a folder; yield names and receipts."""
+    if is_export(place):
         yield place, memory.import_(place)
     else:
         yield from memory_parts(memory).intake.each_file(place, source, envelope)
 
 
-def _remote_receipts(
-    intake: Intake, place: RemoteFiles, source: str | None, envelope: Envelope
-) -> Iterator[tuple[str, Receipt]]:
-    """Store the files at a URI, one copy on this disk at a time; each is named by its URI."""
-    for uri in place:
-        name = uri if source is None else source if place.is_one else f"{source}/{place.below(uri)}"
-        try:
-            with place.fetch(uri) as file:
-                for receipt in intake.file(file, name, envelope):
-                    yield uri, receipt
-        except (InputError, MissingExtra, OSError) as error:
-            if place.is_one and isinstance(error, OSError):
-                raise InputError(f"{uri}: {error}") from error
-            if place.is_one:
-                raise
-            reason = str(error).removeprefix(uri).lstrip(": ")
-            yield uri, Receipt(skipped=(Skipped(uri, reason),))
-
-
-def _checked_places(places: Sequence[str | Path]) -> list[Path | RemoteFiles]:
+def _checked_places(places: Sequence[str | Path]) -> list[Path]:
     """Return the places to read. Raise InputError if one does not exist."""
     if not places:
-        raise InputError("there is nothing to take in; give at least one file, folder or URI")
-    given: list[Path | RemoteFiles] = []
+        raise InputError("there is nothing to take in; give at least one file or folder")
     for place in places:
-        if isinstance(place, str) and is_uri(place) and (path := local_path(place)) is None:
-            given.append(RemoteFiles(place))
-            continue
-        path = place if isinstance(place, Path) else local_path(place) or Path(place)
-        # An empty path would be the current folder.
-        if str(place) in ("", FILE) or not exists(path):
+        if not str(place) or not exists(place):  # an empty path would be the current folder
             raise InputError(f"there is no file or folder {str(place)!r}")
-        given.append(path)
-    return given
+    return [Path(place) for place in places]
 
 
 def _pool(
-    model: str | Embedder, workers: int | None, ray: str | None
+    model: Embedder, workers: int | None, ray: str | None
 ) -> AbstractContextManager[WorkerPool]:
     """Return the workers. Raise MissingExtra, InputError."""
     if ray is None:
-        return Processes(model, workers or usable_processors())
+        return WorkerThreads(model, workers or usable_processors())
     from treering.bulk.ray_actors import RayActors
 
-    return RayActors(model, workers, ray)
+    return RayActors(portable(model), workers, ray)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Final, Protocol, Self
 
 from treering.arrays import Floats
 from treering.embed.checked import checked
@@ -29,6 +32,9 @@ from treering.views.fragments.cut import PartwiseEmbedder, Piece, cut_and_embed
 TASK_ENTRIES: Final = 64
 TASK_CHARS: Final = 1 << 16
 """A task takes a fraction of a second: only that is repeated if its worker is killed."""
+
+END_S: Final = 5.0
+"""Tasks that have begun take a fraction of it, unless an endpoint hangs."""
 
 MAX_LOST: Final = 3
 """A task is given up after so many workers ended over it."""
@@ -72,7 +78,7 @@ class WorkerPool(Protocol):
 
 
 class Worker:
-    """Does tasks one after the other. The model is loaded once, with the first."""
+    """Does tasks, in any number of threads. The model is loaded once, with the first."""
 
     def __init__(self, embedder: str | Embedder) -> None:
         self._spec = embedder
@@ -80,7 +86,7 @@ class Worker:
 
     def derive(self, task: WorkerTask) -> Derived:
         """Return the pieces of a task's entries. Raise UnknownName for a missing model."""
-        began = time.process_time()
+        began = time.thread_time()
         errors: list[str] = []
 
         def vectors_of(texts: list[str]) -> Floats | None:
@@ -93,14 +99,61 @@ class Worker:
                 return None
 
         pieces = cut_and_embed(task.entries, task.size, vectors_of)
-        return Derived(pieces, time.process_time() - began, errors[0] if errors else None)
+        return Derived(pieces, time.thread_time() - began, errors[0] if errors else None)
 
     def _open(self) -> Embedder:
         if self._embedder is None:
-            # A worker for each processor: more threads would take them from each other.
+            # A thread for each processor: more would take them from each other.
             is_bundled = self._spec == MiniLM.name
             self._embedder = MiniLM(threads=1) if is_bundled else open_embedder(self._spec)
         return self._embedder
+
+
+class WorkerThreads:
+    """A ``WorkerPool`` of threads: a model computes without Python's lock.
+
+    A context manager: at its end it waits a little for tasks that have begun. One that hangs ends
+    with the process.
+    """
+
+    def __init__(self, embedder: Embedder, size: int) -> None:
+        self.size = size
+        is_bundled = embedder.name == MiniLM.name
+        self._worker = Worker(MiniLM.name if is_bundled else embedder)
+        self._due: SimpleQueue[tuple[Future[Derived], WorkerTask] | None] = SimpleQueue()
+        self._is_over = False
+        self._threads = [Thread(target=self._work, daemon=True) for _ in range(size)]
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._is_over = True
+        for _ in self._threads:
+            self._due.put(None)
+        end = time.monotonic() + END_S
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+
+    def submit(self, task: WorkerTask) -> Future[Derived]:
+        """See ``WorkerPool``."""
+        pending: Future[Derived] = Future()
+        self._due.put((pending, task))
+        return pending
+
+    def _work(self) -> None:
+        while (due := self._due.get()) is not None and not self._is_over:
+            pending, task = due
+            try:
+                pending.set_result(self._worker.derive(task))
+            except BaseException as error:  # the caller of ``collect`` gets it
+                pending.set_exception(error)
+
+    def collect(self, pending: Future[Derived]) -> Derived:
+        """See ``WorkerPool``."""
+        return pending.result()
 
 
 def tasks_for(entries: Mapping[int, Entry], size: FragmentSize) -> Iterator[WorkerTask]:

@@ -7,7 +7,6 @@ import shlex
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
@@ -93,7 +92,7 @@ def add(
     if not content and not stdin.is_piped():
         raise InputError("nothing to add: give a text, a file or a folder, or pipe something in")
     arguments = content or [stdin.STDIN]
-    contents = [_content(run, argument, as_text=text, sync=sync) for argument in arguments]
+    contents = [_content(argument, as_text=text, sync=sync) for argument in arguments]
     described = about.arguments() | {"expires": expires}
     Envelope.check(**described)  # it raises before a file is made
     receipts: list[Receipt] = []
@@ -402,7 +401,7 @@ def note_skipped(receipt: Any) -> None:
 # ---------------------------------------------------------------------- what `add` is given
 
 
-def _content(run: Run, argument: str, *, as_text: bool, sync: bool) -> str | Path:
+def _content(argument: str, *, as_text: bool, sync: bool) -> str | Path:
     """Return the text or path that an argument means. Raise InputError for a missing path."""
     if argument == stdin.STDIN and not sync:
         return argument
@@ -415,8 +414,9 @@ def _content(run: Run, argument: str, *, as_text: bool, sync: bool) -> str | Pat
         return path
     is_path = sync or (not _has_space(argument) and ("/" in argument or path.suffix))
     if is_path and not as_text:
-        rest = _how_to_erase(run, argument) or "to remember it as a text, add --text"
-        raise InputError(f"there is no file or folder {argument!r}; {rest}")
+        raise InputError(
+            f"there is no file or folder {argument!r}; to remember it as a text, add --text"
+        )
     if not as_text and _is_link(path):
         raise InputError(f"{argument!r} is a broken link; to remember it, add --text")
     text = storable(argument)
@@ -434,23 +434,6 @@ def _is_link(path: Path) -> bool:
 
 def _has_space(text: str) -> bool:
     return any(map(str.isspace, text))
-
-
-def _how_to_erase(run: Run, argument: str) -> str:
-    """Return how to erase the entries of a file or folder that is gone; empty if none are left."""
-    if run.path is None or not run.path.exists():
-        return ""
-    try:
-        path = str(Path(argument).resolve())
-    except (OSError, ValueError):  # a text that cannot be a path
-        return ""
-    with run.memory(whole=True) as memory, suppress(UnknownName):
-        for source in (f"{path}/", path):
-            if count := sum(1 for _ in memory.entries(source=source)):
-                held = plural(count, "entry", "entries")
-                erase = f"treering forget --source {shlex.quote(short_path(source))}"
-                return f"{held} read from it before can be erased: {erase}"
-    return ""
 
 
 def _from_stdin() -> str | Iterator[Mapping[str, Any]]:

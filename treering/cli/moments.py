@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,17 +10,7 @@ from treering.errors import InputError
 from treering.journal.fields import parse_time
 
 _DAYS: Final = {"yesterday": -1, "today": 0, "tomorrow": 1}
-_NUMBERS: Final = {
-    word: number
-    for number, words in enumerate(
-        ["a|an|one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
-        start=1,
-    )
-    for word in words.split("|")
-}
-_SPAN: Final = re.compile(
-    rf"(in )?(\d{{1,4}}|{'|'.join(_NUMBERS)}) (hour|day|week|month|year)s?( ago)?"
-)
+_SPAN: Final = re.compile(r"(in )?(\d{1,4}) (hour|day|week)s?( ago)?")
 FORMS: Final = "a date, a year, a month (2026-05), a time (ISO 8601), yesterday or '3 days ago'"
 """Values of an option, for its help."""
 
@@ -49,28 +38,15 @@ def moment(text: str | None, now: datetime | None = None, forms: str = FORMS) ->
 
 
 def _in_words(words: str, now: datetime) -> datetime | None:
-    """Return the time that words name; None if they name none, or one outside of the calendar."""
+    """Return the time that words name; None if they name none."""
     if words in _DAYS:
         return _start_of_day(now + timedelta(days=_DAYS[words]))
     match = _SPAN.fullmatch(words)
     if match is None or bool(match[1]) == bool(match[4]):
         return None
-    count = _NUMBERS.get(match[2]) or int(match[2])
-    try:
-        time = _shift(now, count if match[1] else -count, match[3])
-    except (OverflowError, ValueError):
-        return None
-    return time if match[1] else _start_of_day(time)
+    span = timedelta(**{f"{match[3]}s": int(match[2])})
+    return now + span if match[1] else _start_of_day(now - span)
 
 
 def _start_of_day(time: datetime) -> datetime:
     return time.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _shift(now: datetime, count: int, unit: str) -> datetime:
-    """Return the time so many units later; the last day of a month that is shorter."""
-    if unit in ("hour", "day", "week"):
-        return now + count * timedelta(**{f"{unit}s": 1})
-    year, month = divmod(now.year * 12 + now.month - 1 + count * (12 if unit == "year" else 1), 12)
-    day = min(now.day, monthrange(year, month + 1)[1])
-    return now.replace(year=year, month=month + 1, day=day)

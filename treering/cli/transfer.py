@@ -67,16 +67,14 @@ def import_(
 
 @command(
     commands,
-    places=opt(
-        "Files, folders, or URIs such as s3://bucket/folder (extra `remote`).", metavar="PATH|URI…"
-    ),
+    places=opt("Files or folders.", metavar="PATH…"),
     workers=opt("Workers that embed. Default: one a processor.", metavar="N"),
     ray=opt(
         "Workers are actors of Ray: `auto` for the cluster that runs here, `local` for one that is "
         "started for this, or an address (extra `ray`).",
         metavar="ADDRESS",
     ),
-    source="The name of the source. Default: the path, or the URI.",
+    source="The name of the source. Default: the path.",
 )
 def ingest(
     run: Run,

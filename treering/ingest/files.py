@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from treering import files
 from treering.errors import EmptyText, InputError, TextEncodingError
-from treering.files import AnyFile
 from treering.hints import Hint
 from treering.ingest.documents import table
 from treering.ingest.documents.formats import HTML, READABLE, DocumentPart
@@ -61,12 +60,12 @@ _SURROGATE: Final = "\\ud"
 _ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
 
 
-def kind_of(path: AnyFile) -> Kind:
+def kind_of(path: Path) -> Kind:
     """Code by its suffix, else text."""
     return "code" if path.suffix.lower() in _CODE else "text"
 
 
-def digest(path: AnyFile, envelope: Envelope) -> bytes:
+def digest(path: Path, envelope: Envelope) -> bytes:
     """The SHA-256 of a file and its envelope: a change of either changes the entries."""
     hasher = hashlib.sha256()
     with files.open_file(path) as stream:
@@ -107,9 +106,9 @@ def walk(folder: Path, envelope: Envelope) -> Iterator[Path | Skipped]:
             yield Skipped(str(path), reason.removeprefix(f"{path} "))
 
 
-def _refuse_conversations(path: AnyFile, envelope: Envelope) -> None:
+def _refuse_conversations(path: Path, envelope: Envelope) -> None:
     """Raise InputError for an export of another program: a text would lose who said what."""
-    if envelope.kind is not None or not isinstance(path, Path):
+    if envelope.kind is not None:
         return
     if path.suffix not in _CONVERSATIONS and not (path / "users.json").is_file():
         return
@@ -134,13 +133,13 @@ def _readable(path: Path) -> Path | Skipped:
         return Skipped(str(path), str(error))
 
 
-def _why_binary(path: AnyFile) -> str:
+def _why_binary(path: Path) -> str:
     if path.suffix.lower() != ".zip":
         return "not text"
     return f"an archive; if it holds conversations: `treering import {shlex.quote(str(path))}`"
 
 
-def _is_binary(path: AnyFile) -> bool:
+def _is_binary(path: Path) -> bool:
     with files.open_file(path) as stream:
         head = stream.read(_SNIFF_BYTES)
     return b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
@@ -167,7 +166,7 @@ class FileContent:
 
 
 def read_file(
-    path: AnyFile, source: str, envelope: Envelope, documents: DocumentReader
+    path: Path, source: str, envelope: Envelope, documents: DocumentReader
 ) -> FileContent:
     """The content of a file: a document in its parts, another file as one.
 
@@ -202,7 +201,7 @@ def _part_drafts(
         yield from text_drafts([storable(part.text)], replace(envelope, metadata=metadata), name)
 
 
-def _file_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
+def _file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
     """The content of a file as drafts: a chat if it holds messages, else a table, text or code.
 
     Raises TextEncodingError, EmptyText, InputError.
@@ -227,7 +226,7 @@ def _file_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
     return text_drafts(read_text(path, envelope.encoding), envelope, str(path))
 
 
-def _left_out_of_notebook(path: AnyFile) -> Iterator[Skipped]:
+def _left_out_of_notebook(path: Path) -> Iterator[Skipped]:
     """The outputs of a notebook's cells, counted."""
     if path.suffix == _NOTEBOOK:
         from treering.views.code.parse.source_files import count_outputs
@@ -237,7 +236,7 @@ def _left_out_of_notebook(path: AnyFile) -> Iterator[Skipped]:
             yield Skipped(f"{path}#outputs", f"{outputs} outputs of cells, pictures among them")
 
 
-def _table_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
+def _table_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
     """The rows of a CSV file, a few at a time, each time below the names of the columns."""
     delimiter = _DELIMITER_BY_SUFFIX[path.suffix.lower()]
     empty = True
@@ -252,17 +251,17 @@ def _table_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
         raise EmptyText(f"{path} has no text in its rows")
 
 
-def _is_table(path: AnyFile, envelope: Envelope) -> bool:
+def _is_table(path: Path, envelope: Envelope) -> bool:
     return path.suffix.lower() in _DELIMITER_BY_SUFFIX and envelope.kind in (None, "text")
 
 
-def _is_document(path: AnyFile, envelope: Envelope) -> bool:
+def _is_document(path: Path, envelope: Envelope) -> bool:
     """Whether a library reads the file; HTML that is added as code stays as it is written."""
     name = format_of(path)
     return name is not None and (name, envelope.kind) != (HTML, "code")
 
 
-def _messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str, Any]] | None:
+def _messages(path: Path, envelope: Envelope) -> Iterator[Mapping[str, Any]] | None:
     """The messages of a file of JSON or JSON lines, or None if it holds something else.
 
     Raise InputError for a file without messages that was said to be a chat: as one text, no search
@@ -283,7 +282,7 @@ def _messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str, Any]] 
     return messages
 
 
-def _listed_messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str, Any]] | None:
+def _listed_messages(path: Path, envelope: Envelope) -> Iterator[Mapping[str, Any]] | None:
     """The messages of a file of JSON, a list or ``{"messages": […]}``."""
     if path.stat().st_size > _MAX_JSON_BYTES:
         return None
@@ -303,7 +302,7 @@ def _listed_messages(path: AnyFile, envelope: Envelope) -> Iterator[Mapping[str,
     return iter(content) if is_talk and any(map(_is_message, content)) else None
 
 
-def _json_lines(path: AnyFile) -> Iterator[Any]:
+def _json_lines(path: Path) -> Iterator[Any]:
     with files.open_file(path) as stream:
         yield from parse_lines(stream, str(path))
 
@@ -338,7 +337,7 @@ def _is_message(value: object) -> bool:
     return isinstance(value, dict) and "role" in value and bool(value.keys() & _SAYS)
 
 
-def _dated(path: AnyFile, envelope: Envelope, fields: Mapping[str, JSON] = _NO_FIELDS) -> Envelope:
+def _dated(path: Path, envelope: Envelope, fields: Mapping[str, JSON] = _NO_FIELDS) -> Envelope:
     """Date a text by its front matter, its name or its modification time."""
     if envelope.at is not None or envelope.kind not in (None, "text"):
         return envelope
@@ -348,7 +347,7 @@ def _dated(path: AnyFile, envelope: Envelope, fields: Mapping[str, JSON] = _NO_F
     return replace(envelope, at=dated or date_in_name(path) or _modification_time(path))
 
 
-def _front_matter(path: AnyFile, envelope: Envelope) -> dict[str, JSON]:
+def _front_matter(path: Path, envelope: Envelope) -> dict[str, JSON]:
     """The fields at the head of a file, in YAML or TOML: texts, and lists of texts.
 
     Their secrets are in the text of the file, too, and are counted there.
@@ -369,13 +368,13 @@ def _front_matter(path: AnyFile, envelope: Envelope) -> dict[str, JSON]:
     return fields
 
 
-def date_in_name(path: AnyFile) -> datetime | None:
+def date_in_name(path: Path) -> datetime | None:
     """The date in a file's name, such as ``2026-05-03 standup.md``."""
     match = _IN_NAME.search(path.stem)
     return None if match is None else _time(f"{match[1]}-{match[3]}-{match[4]}")
 
 
-def _modification_time(path: AnyFile) -> datetime | None:
+def _modification_time(path: Path) -> datetime | None:
     try:  # whole seconds: some file systems keep only these, and a copy would seem changed
         return datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
     except (ValueError, OverflowError):

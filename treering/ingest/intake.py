@@ -13,7 +13,6 @@ from typing import Any
 
 from treering import files as user_files
 from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra
-from treering.files import AnyFile, VirtualFile
 from treering.hints import Hint
 from treering.ingest import exchange, files, slices, withheld
 from treering.ingest.documents.reader import DocumentReader
@@ -153,14 +152,6 @@ class Intake:
             else:
                 each = self._single(path, source, envelope, documents)
                 yield from ((path, receipt) for receipt in each)
-
-    def file(self, file: VirtualFile, source: str, envelope: Envelope) -> Iterator[Receipt]:
-        """As ``each_file`` of a file without a path on this disk."""
-        source = checked_name(source, "source") or source
-        changes.refuse(source)
-        digest = files.digest(file, envelope)
-        with DocumentReader() as documents:
-            yield from self._file(file, source, digest, envelope, documents)
 
     def said(self, writer: SpaceWriter, source: str, message: Message) -> Receipt:
         """Append a message within the caller's transaction, in which it was found to be new.
@@ -336,7 +327,7 @@ class Intake:
 
     def _file(
         self,
-        path: AnyFile,
+        path: Path,
         source: str,
         digest: bytes,
         envelope: Envelope,
@@ -346,7 +337,7 @@ class Intake:
         another place, go in one transaction with the new ones.
         """
         source = checked_name(source, "source") or source
-        resolved = str(path.resolve() if isinstance(path, Path) else path)
+        resolved = str(path.resolve())
         with self._space.read() as reader:
             before = sources.document_parts(reader, reader.id, source)
             _refuse_another_file(before, source, resolved)
@@ -487,7 +478,7 @@ def _refuse_another_file(parts: Iterable[FileSource], source: str, path: str) ->
 
 
 def _old_entries(
-    reader: Reader, space: int, source: str, path: AnyFile, content: FileContent, envelope: Envelope
+    reader: Reader, space: int, source: str, path: Path, content: FileContent, envelope: Envelope
 ) -> list[int]:
     """The entries of a file's sources that the file holds no longer, or in another place."""
     part_by_name = {part.source: part for part in content.parts}
