@@ -108,12 +108,12 @@ def ask_about(
     prompt = load("memtree_questions").fill(n_q=str(count), chat_hist="\n".join(map(str, chat)))
     asked = ask_structured(
         llm,
-        [Message("user", prompt)],
+        prompt,
         list[GeneratedQuestion],
         max_tokens=_QUESTIONS_TOKENS,
         seed=seed,
     )
-    return asked.value[:count]
+    return asked[:count]
 
 
 def _continuation(

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.errors import LLMReplyError, LLMUnavailable
-from treering.llm.contract import Message, Reply, Usage
+from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, ScriptedLLM
-from treering.llm.structured import StructuredReply, ask_structured, read_json
+from treering.llm.structured import ask_structured, read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Topic:
 GOOD = '{"topic": "mill", "start": 3}'
 
 
-def asked(*script: Line) -> tuple[StructuredReply[Topic], ScriptedLLM]:
+def asked(*script: Line) -> tuple[Topic, ScriptedLLM]:
     llm = ScriptedLLM(script)
-    made = ask_structured(llm, [Message("user", "Which topic?")], Topic, max_tokens=50)
+    made = ask_structured(llm, "Which topic?", Topic, max_tokens=50)
     return made, llm
 
 
@@ -40,8 +40,8 @@ def test_json_is_read_bare_fenced_among_words_or_mended() -> None:
     ]
     for text in cases:
         made, llm = asked(text)
-        assert made.value == Topic("mill", 3)
-        assert made.usage.calls == 1
+        assert made == Topic("mill", 3)
+        assert len(llm.requests) == 1
         assert '"topic"' in llm.requests[0].text
 
 
@@ -59,8 +59,8 @@ def test_a_reply_that_does_not_fit_is_asked_for_once_more_with_the_reason(
     text: str, problem: str
 ) -> None:
     made, llm = asked(text, GOOD)
-    assert made.value == Topic("mill", 3)
-    assert made.usage.calls == 2
+    assert made == Topic("mill", 3)
+    assert len(llm.requests) == 2
     assert [message.role for message in llm.requests[1].messages] == ["user", "assistant", "user"]
     assert problem in llm.requests[1].messages[-1].content
 
@@ -73,8 +73,8 @@ def test_a_second_misfit_is_an_error_that_shows_reason_and_reply() -> None:
 def test_a_reply_cut_off_at_its_limit_is_not_mended_into_a_shorter_one() -> None:
     cut = Reply(f"[{GOOD}, {{", Usage(1, 1, 1), "m", "length")
     llm = ScriptedLLM([cut, f"[{GOOD}]"])
-    made = ask_structured(llm, [Message("user", "All?")], list[Topic], max_tokens=50)
-    assert made.value == [Topic("mill", 3)]
+    made = ask_structured(llm, "All?", list[Topic], max_tokens=50)
+    assert made == [Topic("mill", 3)]
     assert "cut off" in llm.requests[1].messages[-1].content
 
 
@@ -84,8 +84,8 @@ def test_the_callers_own_check_counts_like_a_wrong_type() -> None:
             raise ValueError("start must be at most 2")
 
     llm = ScriptedLLM([GOOD, '{"topic": "mill", "start": 2}'])
-    made = ask_structured(llm, [Message("user", "?")], Topic, max_tokens=50, check=check)
-    assert made.value.start == 2
+    made = ask_structured(llm, "?", Topic, max_tokens=50, check=check)
+    assert made.start == 2
     assert "start must be at most 2" in llm.requests[1].text
 
 
@@ -97,7 +97,7 @@ def test_the_models_own_errors_pass_through() -> None:
 @given(st.builds(Topic, st.text(), st.integers(-(2**53), 2**53)))
 def test_whatever_a_form_can_hold_comes_back_equal(topic: Topic) -> None:
     made, _ = asked(json.dumps(asdict(topic)))
-    assert made.value == topic
+    assert made == topic
 
 
 @given(st.text())

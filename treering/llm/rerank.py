@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from treering.llm.contract import LLM, Message, Reply
+from treering.llm.contract import LLM, Reply
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 
@@ -44,13 +44,13 @@ class LLMReranker:
             for n, text in enumerate(texts, start=1)
         )
         prompt = load("rerank").fill(question=query, texts="\n".join(lines))
-        reply = ask_structured(
+        graded = ask_structured(
             self._llm,
-            [Message("user", prompt)],
+            prompt,
             list[Grade],
             max_tokens=REPLY_TOKENS,
             check=check,
             on_reply=self._on_reply,
         )
-        grades = {one.text: one.grade for one in reply.value}
+        grades = {one.text: one.grade for one in graded}
         return [float(grades.get(n, 0)) for n in range(1, len(texts) + 1)]

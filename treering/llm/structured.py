@@ -6,12 +6,11 @@ A form is a dataclass, or a list of one; pydantic checks the types of its fields
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from treering.errors import LLMReplyError, MissingExtra
-from treering.llm.contract import LLM, Message, Reply, Usage
+from treering.llm.contract import LLM, Message, Reply
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -25,18 +24,9 @@ _FORM = "Answer with JSON only, no other words. It must fit this JSON schema:"
 _AGAIN = "That does not fit: {problem}\nAnswer again, with the corrected JSON only."
 
 
-@dataclass(frozen=True, slots=True)
-class StructuredReply(Generic[T]):
-    """A validated reply, and the cost of both attempts."""
-
-    value: T
-    usage: Usage
-    model: str
-
-
 def ask_structured(
     llm: LLM,
-    messages: Sequence[Message],
+    prompt: str,
     form: type[T],
     *,
     max_tokens: int,
@@ -45,8 +35,8 @@ def ask_structured(
     check: Callable[[T], None] | None = None,
     say_form: bool = True,
     on_reply: Callable[[Reply], object] | None = None,
-) -> StructuredReply[T]:
-    """The model's reply to ``messages`` (the last one the user's) as a ``form``.
+) -> T:
+    """The model's reply to a prompt as a ``form``.
 
     ``say_form`` adds the form's schema to the prompt; turn it off for a prompt that describes it.
     ``check`` may refuse a value by raising ``ValueError``. After a reply that does not fit, the
@@ -56,15 +46,15 @@ def ask_structured(
     Raises ``LLMReplyError`` after the second attempt, the model's own errors, and ``MissingExtra``.
     """
     adapter = _adapter(form)
-    prompt = _with_form(messages, adapter) if say_form else list(messages)
-    usage = Usage()
+    if say_form:
+        prompt += f"\n\n{_FORM}\n{json.dumps(adapter.json_schema(), ensure_ascii=False)}"
+    messages = [Message("user", prompt)]
     for is_last in (False, True):
-        reply = llm.complete(prompt, max_tokens=max_tokens, temperature=temperature, seed=seed)
-        usage += reply.usage
+        reply = llm.complete(messages, max_tokens=max_tokens, temperature=temperature, seed=seed)
         if on_reply is not None:
             on_reply(reply)
         try:
-            return StructuredReply(_read(reply, adapter, check), usage, reply.model)
+            return _read(reply, adapter, check)
         except ValueError as error:
             if is_last:
                 raise LLMReplyError(
@@ -73,7 +63,7 @@ def ask_structured(
                     "may manage"
                 ) from error
             again = Message("user", _AGAIN.format(problem=_in_words(error)))
-        prompt = [*prompt, Message("assistant", reply.text), again]
+        messages += [Message("assistant", reply.text), again]
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -106,12 +96,6 @@ def _adapter(form: type[T]) -> TypeAdapter[T]:
     except ModuleNotFoundError as missing:
         raise MissingExtra.of("pydantic", "llm") from missing
     return pydantic.TypeAdapter(form)
-
-
-def _with_form(messages: Sequence[Message], adapter: TypeAdapter[T]) -> list[Message]:
-    *before, last = messages
-    schema = json.dumps(adapter.json_schema(), ensure_ascii=False)
-    return [*before, Message(last.role, f"{last.content}\n\n{_FORM}\n{schema}")]
 
 
 def _read(reply: Reply, adapter: TypeAdapter[T], check: Callable[[T], None] | None) -> T:

@@ -20,7 +20,6 @@ from treering.errors import InputError, JournalBusy
 from treering.journal import ledger
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
-from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 from treering.records import Entry, Kind
@@ -136,15 +135,15 @@ def _line(entry: Entry) -> str:
 
 
 def _ask(account: ModelAccount, request: str) -> list[Proposal]:
-    reply = ask_structured(
+    proposals = ask_structured(
         account.llm(),
-        [Message("user", request)],
+        request,
         list[Proposal],
         max_tokens=REPLY_TOKENS,
         say_form=False,
         on_reply=partial(account.pay, "relate"),
     )
-    return reply.value[:PROPOSALS]
+    return proposals[:PROPOSALS]
 
 
 def _parse(line: str, kinds: Container[Kind], plan: Plan) -> tuple[Kind, Relation]:

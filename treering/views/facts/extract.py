@@ -19,7 +19,7 @@ from typing import Final
 from treering.errors import LLMError, LLMReplyError
 from treering.journal import entries, ledger, work
 from treering.journal.space import Space, SpaceReader
-from treering.llm.contract import LLM, Message, Reply, Usage
+from treering.llm.contract import LLM, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 from treering.records import Entry, Progress
@@ -200,10 +200,14 @@ def ask(
     llm: LLM, batch: Batch, on_reply: Callable[[Reply], object] | None = None
 ) -> list[FoundRow]:
     """The rows that a model finds in a batch. Raises LLMError."""
-    asked, limit = [Message("user", prompt(batch))], REPLY_TOKENS
     return ask_structured(
-        llm, asked, list[FoundRow], max_tokens=limit, say_form=False, on_reply=on_reply
-    ).value
+        llm,
+        prompt(batch),
+        list[FoundRow],
+        max_tokens=REPLY_TOKENS,
+        say_form=False,
+        on_reply=on_reply,
+    )
 
 
 def prompt(batch: Batch) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treering.errors import LLMReplyError
-from treering.llm.contract import LLM, Message, Reply, Usage
+from treering.llm.contract import LLM, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured, read_as, read_json
 from treering.text import check_text
@@ -80,9 +80,9 @@ def partition(
     """
     replies: list[Reply] = []
     try:
-        answer = ask_structured(
+        topics = ask_structured(
             llm,
-            [Message("user", _fitting_prompt(llm, lines, wording))],
+            _fitting_prompt(llm, lines, wording),
             list[_Topic],
             max_tokens=REPLY_TOKENS,
             temperature=temperature,
@@ -90,11 +90,12 @@ def partition(
             say_form=False,
             on_reply=replies.append,
         )
+        parts = _lay_end_to_end(topics, lines)
     except LLMReplyError:
-        usage = sum((reply.usage for reply in replies), Usage())
         parts = _whole_topics(replies, lines)
-        return Partition(parts or (fallback(lines),), not parts, llm.model, usage)
-    return Partition(_lay_end_to_end(answer.value, lines), False, answer.model, answer.usage)
+    usage = sum((reply.usage for reply in replies), Usage())
+    writer = replies[-1].model if replies else llm.model
+    return Partition(parts or (fallback(lines),), not parts, writer, usage)
 
 
 def write_prompt(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from treering.errors import InputError
-from treering.llm.contract import LLM, Message, Reply
+from treering.llm.contract import LLM, Reply
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 from treering.views.choices import ContextName
@@ -42,10 +42,7 @@ def llm_judge(llm: LLM, on_reply: Callable[[Reply], object] | None = None) -> Ju
             instructions="\n".join(instructions),
             existing_repository_context="\n\n".join(keys) or "(empty)",
         )
-        request = [Message("user", prompt)]
-        return ask_structured(
-            llm, request, Judgement, max_tokens=_JUDGE_TOKENS, on_reply=on_reply
-        ).value
+        return ask_structured(llm, prompt, Judgement, max_tokens=_JUDGE_TOKENS, on_reply=on_reply)
 
     return judge
 
