@@ -174,7 +174,7 @@ ROWS = {
         "Bees",
     ),
     "memo, pinned": Row(
-        lambda memory, _: memory.memos.pin("memo-bees"),
+        lambda memory, _: memory.memos.edit("memo-bees", pinned=True),
         ["memo", "edit", "memo-bees", "--pin"],
         ("PATCH", "memos/memo-bees", {"pinned": True}),
         field("pinned"),

@@ -191,8 +191,12 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET /memos/{memo_id}/history",
         "Every version of a memo, oldest first.",
     ),
-    _O(MemoView.edit, "PATCH /memos/{memo_id}", "", is_custom=True),
-    _O(MemoView.pin, "PATCH /memos/{memo_id}", "", is_custom=True),
+    _O(
+        MemoView.edit,
+        "PATCH /memos/{memo_id}",
+        "Give a memo another topic or summary, pin it, or unpin it.",
+        "write",
+    ),
     _O(
         MemoView.delete,
         "DELETE /memos/{memo_id}",

@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +24,17 @@ from treering_bench.results import drop_unfinished_line
 
 class TimeUp(LLMUnavailable):
     """The time that a measurement may ask models is over."""
+
+
+def in_one_piece(complete: Callable[[], Reply]) -> ReplyStream:
+    """The reply of a model that does not write in pieces; the first read calls ``complete``."""
+
+    def pieces() -> Generator[str, None, Reply]:
+        reply = complete()
+        yield reply.text
+        return reply
+
+    return ReplyStream(pieces())
 
 
 class KeptModel:
@@ -84,7 +95,7 @@ class KeptModel:
 
     def stream(self, messages: Sequence[Message], **sampling: Any) -> ReplyStream:
         """The whole reply as one piece."""
-        return ReplyStream.in_one_piece(lambda: self.complete(messages, **sampling))
+        return in_one_piece(lambda: self.complete(messages, **sampling))
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text, or an estimate of them."""

@@ -104,7 +104,6 @@ MEMOS: Mapping[str, Call] = {
     "choose": lambda memory: memory.memos.choose("Porto"),
     "recent": lambda memory: memory.memos.recent("talk"),
     "edit": lambda memory: memory.memos.edit("none", topic="Homes"),
-    "pin": lambda memory: memory.memos.pin("none"),
     "delete": lambda memory: memory.memos.delete("none"),
     "settle": lambda memory: memory.memos.settle(),
 }

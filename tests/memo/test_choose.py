@@ -90,7 +90,7 @@ def test_without_a_model_search_chooses(open_memory: Open, no_llm: None) -> None
 def test_pinned_memos_are_always_chosen(open_memory: Open) -> None:
     memory, _ = talk(open_memory, "3")
     dinner = next(one for one in memory.memos.list() if one.topic == "dinner")
-    memory.memos.pin(dinner.id)
+    memory.memos.edit(dinner.id, pinned=True)
     assert chosen(memory, "What about the boat?")[0] == ["dinner", "boat repair"]
 
 

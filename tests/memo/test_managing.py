@@ -94,10 +94,10 @@ def test_changes_are_not_searched_as_if_they_had_been_said(memory: Memory, siste
 
 
 def test_a_pinned_memo_is_listed_first(memory: Memory, sister: Memo, boat: Memo) -> None:
-    memory.memos.pin(boat.id)
+    memory.memos.edit(boat.id, pinned=True)
     assert [one.id for one in memory.memos.list()] == [boat.id, sister.id]
-    memory.memos.pin(boat.id, False)
-    memory.memos.pin(boat.id)
+    memory.memos.edit(boat.id, pinned=False)
+    memory.memos.edit(boat.id, pinned=True)
     assert memory.memos.get(boat.id).pinned
     assert len(memory.memos.history(boat.id)) == 4
 
@@ -106,9 +106,10 @@ def test_a_deleted_memo_is_not_there_but_was(memory: Memory, sister: Memo) -> No
     memory.memos.delete(sister.id)
     assert memory.memos.list() == []
     assert [one.deleted for one in memory.memos.history(sister.id)] == [False, True]
-    for change in (memory.memos.delete, memory.memos.pin):
-        with pytest.raises(UnknownName):
-            change(sister.id)
+    with pytest.raises(UnknownName):
+        memory.memos.delete(sister.id)
+    with pytest.raises(UnknownName):
+        memory.memos.edit(sister.id, pinned=True)
 
 
 def test_an_edit_comes_back_with_the_line_that_it_was_drawn_from(
@@ -137,7 +138,7 @@ def test_a_topic_that_is_none_is_refused(memory: Memory, sister: Memo, topic: st
 def test_nothing_else_can_be_added_to_where_changes_are(memory: Memory, sister: Memo) -> None:
     with pytest.raises(InputError, match="memos"):
         memory.add("hello", source="treering:memos")
-    memory.memos.pin(sister.id)
+    memory.memos.edit(sister.id, pinned=True)
     [said] = memory.entries(source="treering:memos")
     with pytest.raises(InputError, match="memos"):
         memory.replace(said.id, "other")
@@ -145,7 +146,7 @@ def test_nothing_else_can_be_added_to_where_changes_are(memory: Memory, sister: 
 
 def test_a_copy_carries_changes(memory: Memory, open_memory: Open, sister: Memo) -> None:
     memory.memos.edit(sister.id, topic="Porto")
-    memory.memos.pin(sister.id)
+    memory.memos.edit(sister.id, pinned=True)
     other = open_memory(Path(memory._database.url).parent / "other.db")
     done = copy_space(memory, other)
     [there] = other.memos.list()
@@ -158,7 +159,7 @@ def test_export_and_import_carry_changes(memory: Memory, open_memory: Open, sist
     boat = place(memory, "boat repair", "The boat needs a sail.", 4, 7)
     memory.memos.edit(sister.id, topic="Porto\n\nbridges", summary="One.\nTwo.")
     assert memory.memos.get(sister.id).option == "Porto bridges. One. Two."
-    memory.memos.pin(sister.id)
+    memory.memos.edit(sister.id, pinned=True)
     memory.memos.delete(boat.id)
     lines = list(memory.export())
     with open_memory(Path(memory._database.url).parent / "other.db") as other:
@@ -247,7 +248,7 @@ def test_the_memos_of_a_line_are_found_without_reading_them_all(memory: Memory, 
 
 def test_forgetting_a_change_erases_the_memo(memory: Memory, path: Path, sister: Memo) -> None:
     memory.memos.edit(sister.id, summary="Confidential remark.")
-    memory.memos.pin(sister.id)
+    memory.memos.edit(sister.id, pinned=True)
     said = [one.id for one in memory.entries(source="treering:memos")]
     memory.forget(said[0])
     assert memory.memos.list() == []

@@ -273,7 +273,7 @@ def test_a_change_imported_after_settling_replaces_what_it_stands_for(
     memory.add(messages())
     before = list(memory.export())
     porto, boat, _ = written(memory)
-    memory.memos.pin(porto.id)
+    memory.memos.edit(porto.id, pinned=True)
     memory.memos.edit(boat.id, topic="sails")
     with open_memory(tmp_path / "other.db", llm=ScriptedLLM([FIRST])) as other:
         other.import_(before)

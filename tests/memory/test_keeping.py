@@ -286,7 +286,7 @@ def test_a_memo_of_what_has_expired_is_gone_where_somebody_holds_the_view(
     later(2 * HOUR)
     assert view.list() == []
     with pytest.raises(UnknownName):
-        view.pin(memo.id)
+        view.edit(memo.id, pinned=True)
 
 
 @pytest.mark.both_engines

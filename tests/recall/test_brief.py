@@ -201,7 +201,7 @@ def test_memos_are_topics_and_pinned_ones_hold(memory: Memory) -> None:
     place(memory, "Ines in Porto", "Ines moved to Porto.", 0, 3)
     place(memory, "Boat", "It needs a sail.", 4, 5)
     assert "Boat. It needs a sail." in section(memory.brief(), "about")
-    memory.memos.pin("memo-boat")
+    memory.memos.edit("memo-boat", pinned=True)
     assert "Boat. It needs a sail." in section(memory.brief(), "holds")
 
 

@@ -62,7 +62,7 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
         *("Memory.reembed", "Memory.check"),
         *("MemoView.recent", "MemoView.settle"),
         *("TreeView.settings", "TreeView.settle"),
-        *("MemoView.lines", "MemoView.pinned", "MemoView.written", "FactView.current"),
+        *("MemoView.lines", "FactView.current"),
         *("CodeMemory.blocks", "CodeMemory.rounds"),
     }
 
@@ -75,7 +75,6 @@ def test_a_body_has_the_parameters_of_its_method_with_their_defaults() -> None:
             {"text", "messages", "content", "encoding", "sync", "force"},
         ),
         (chat.ChatRequest, Memory.chat, {"stream"}),
-        (custom.MemoEditRequest, MemoView.edit, {"memo_id", "pinned"}),
         (custom.CodeRecordRequest, CodeMemory.record, set()),
     ]
     for body, method, differing in cases:

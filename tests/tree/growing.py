@@ -42,7 +42,7 @@ def grown(vectors: Matrix, chosen: Settings | None = None) -> Tree:
 
 
 def restored(tree: Tree) -> Tree:
-    nodes = list(tree.nodes())
+    nodes = [tree.node(number) for number in tree.walk() if number != 0]
     vectors = [(node.number, tree.vector(node.number)) for node in nodes if node.leaf]
     return Tree.restore(tree.dimension, tree.settings, nodes, vectors, bound=tree.bound)
 

@@ -42,7 +42,7 @@ def test_a_chat_marks_it(changed: Memory) -> None:
 
 def test_memos_mark_their_lines(changed: Memory) -> None:
     memo = place(changed, "Retries", "parse never retries.", 0, 0, source="talk")
-    changed.memos.pin(memo.id)
+    changed.memos.edit(memo.id, pinned=True)
     [evidence] = changed.memos.choose("retries").evidences
     assert CHANGED in " ".join(evidence.dialogues)
     prompt = changed.chat_prompt("Does parse() retry?", source="another", policy="memo")

@@ -60,7 +60,7 @@ def test_its_marks_show_in_searches_contexts_and_chats(loud: Memory) -> None:
 
 def test_its_marks_show_in_memos(loud: Memory) -> None:
     memo = place(loud, "Fire", "The server burns.", 0, 0, source="alarm")
-    loud.memos.pin(memo.id)
+    loud.memos.edit(memo.id, pinned=True)
     [evidence] = loud.memos.choose("server").evidences
     assert SHOUTED in " ".join(evidence.dialogues)
 

@@ -85,10 +85,7 @@ def edit(
             memory.memos.delete(memo_id)
             note(f"deleted; `treering memo show {memo_id} --history` still shows it")
             return
-        if topic is not None or summary is not None:
-            memo = memory.memos.edit(memo_id, topic=topic, summary=summary)
-        if pin is not None:
-            memo = memory.memos.pin(memo_id, pin)
+        memo = memory.memos.edit(memo_id, topic=topic, summary=summary, pinned=pin)
     run.out.emit_all([memo], _memo)
 
 

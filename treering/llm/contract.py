@@ -68,17 +68,6 @@ class ReplyStream(Iterator[str]):
         self._pieces = pieces
         self._reply: Reply | None = None
 
-    @classmethod
-    def in_one_piece(cls, complete: Callable[[], Reply]) -> Self:
-        """The reply of a model that does not write in pieces; the first read calls ``complete``."""
-
-        def pieces() -> Generator[str, None, Reply]:
-            reply = complete()
-            yield reply.text
-            return reply
-
-        return cls(pieces())
-
     def __next__(self) -> str:
         try:
             return next(self._pieces)

@@ -9,6 +9,7 @@ from treering.errors import InputError, LLMReplyError, LLMUnavailable, MissingEx
 from treering.llm.contract import Message, Reply, ReplyStream, Usage
 from treering.llm.openai_compatible import without_credentials
 from treering.llm.tokens import estimate_tokens
+from treering_bench.models import in_one_piece
 
 try:
     import openai
@@ -64,7 +65,7 @@ class ContinuingModel:
 
     def stream(self, messages: Sequence[Message], **sampling: object) -> ReplyStream:
         """The whole continuation as one piece."""
-        return ReplyStream.in_one_piece(lambda: self.complete(messages, **sampling))  # type: ignore[arg-type]
+        return in_one_piece(lambda: self.complete(messages, **sampling))  # type: ignore[arg-type]
 
     def count_tokens(self, text: str) -> int:
         """An estimate."""

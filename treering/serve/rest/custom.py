@@ -23,8 +23,6 @@ from treering.views.code.memory import CodeMemory
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.facts.change import attribute_key
 from treering.views.facts.view import Fact
-from treering.views.memos.record import Memo
-from treering.views.memos.view import MemoView
 
 entries = new_router("entries", "/v1/entries")
 memos = new_router("memos", "/v1/memos")
@@ -89,28 +87,6 @@ async def change(
     if body.pinned is not None and body.text is None:
         return await tenant.change(tenant.memory.pin, entry_id, body.pinned)
     raise InputError("give text or pinned")
-
-
-@body_of(MemoView.edit, "memo_id")
-class MemoEditRequest(Body):
-    """A memo's new topic or summary, which counts as supported, and whether it is pinned."""
-
-    pinned: bool | None = None
-
-
-@memos.patch("/{memo_id}", name="edit")
-async def edit_memo(memo_id: str, body: MemoEditRequest, tenant: Asking) -> Memo:
-    """Give a memo another topic or summary, pin it, or let go of it."""
-
-    def work() -> Memo:
-        memos, text = tenant.memory.memos, body.given("pinned")
-        if body.pinned is None:
-            return memos.edit(memo_id, **text)
-        if any(value is not None for value in text.values()):
-            memos.edit(memo_id, **text)
-        return memos.pin(memo_id, body.pinned)
-
-    return await tenant.change(work)
 
 
 @memos.get("/{memo_id}/lines", name="lines")

@@ -201,22 +201,25 @@ class MemoView:
 
     # ------------------------------------------------------------------ correcting
 
-    def edit(self, memo_id: str, *, topic: str | None = None, summary: str | None = None) -> Memo:
-        """Give a memo another topic, summary or both. A summary given here counts as supported.
+    def edit(
+        self,
+        memo_id: str,
+        *,
+        topic: str | None = None,
+        summary: str | None = None,
+        pinned: bool | None = None,
+    ) -> Memo:
+        """Give a memo another topic or summary, or pin it: pinned memos come first.
 
-        Raises UnknownName, InputError.
+        A summary given here counts as supported. Raises UnknownName, InputError.
         """
-        if topic is None and summary is None:
-            raise InputError("an edit needs a topic or a summary")
+        if topic is None and summary is None and pinned is None:
+            raise InputError("an edit needs a topic, a summary or pinned")
         with self._write() as writer:
             old = store.find(writer, memo_id)
-            return self._record(writer, _reword(old.memo, topic, summary), old)
-
-    def pin(self, memo_id: str, pinned: bool = True) -> Memo:
-        """Pin a memo, or unpin it. Raises UnknownName."""
-        with self._write() as writer:
-            old = store.find(writer, memo_id)
-            return self._record(writer, replace(old.memo, pinned=pinned), old)
+            new = _reword(old.memo, topic, summary)
+            new = new if pinned is None else replace(new, pinned=pinned)
+            return self._record(writer, new, old)
 
     def delete(self, memo_id: str) -> None:
         """Delete a memo. Its lines stay in the journal, and no model writes about them again.

@@ -161,10 +161,6 @@ class Tree:
         """The nodes that stand for others, in order of creation."""
         return sorted(node for node in self._children if node != ROOT)
 
-    def nodes(self) -> Iterator[Node]:
-        """Every node but the root, as it is stored."""
-        return (self.node(number) for number in self.walk() if number != ROOT)
-
     def node(self, number: int) -> Node:
         """One node as it is stored."""
         return Node(number, self.parent(number), self._rank[number], self.is_leaf(number))
