@@ -270,6 +270,20 @@ def test_a_prompt_of_gemini_is_searched_without_the_brief_before_it(
     assert "bucket" not in text
 
 
+def test_a_reply_of_an_agent_that_repeats_what_is_forgotten_is_named(
+    server: Path, hook: Hook, tmp_path: Path
+) -> None:
+    remember(server, MAST)
+    assert MAST in put_in(hook("prompt", {"session_id": "s", "prompt": "How long is the mast?"}))
+    said = transcript(tmp_path / "s.jsonl", "How long is the mast?", "The mast has nine metres.")
+    hook("turn", {"session_id": "s", "transcript_path": str(said)})
+    settled(server)
+    with Memory.open(server, embedder="hashing") as memory:
+        first, _, reply = memory.entries()
+        assert memory.forget(first.id, replies=True).replies == (reply.id,)
+        assert not any("nine metres" in entry.text for entry in memory.entries())
+
+
 def test_what_was_forgotten_is_not_taken_in_again(server: Path, hook: Hook, tmp_path: Path) -> None:
     said = transcript(tmp_path / "s.jsonl", MAST, "Noted.")
     payload = {"session_id": "s", "transcript_path": str(said)}

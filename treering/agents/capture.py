@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,27 +20,35 @@ from treering.ingest import exchange
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.importing import TranscriptLines, new_lines
 from treering.ingest.transcripts.registry import line_format_of
-from treering.memory import Memory
+from treering.journal import reply_sources
+from treering.memory import Memory, memory_parts
 from treering.records import Progress, Skipped
 
 BATCH = 64
 """Messages in one import: a prompt waits for one import at most."""
 
 
-def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> int:
-    """Store the messages of a job and return how many were new. Raise TreeringError, OSError."""
+def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> list[str]:
+    """Store the messages of a job; return the ids of new entries. Raise TreeringError, OSError."""
     if not job.get("transcript"):
         return _import(memory, list(TranscriptLines(job_messages(job))), job)
     transcript = Path(str(job["transcript"]))
     if not transcript.is_file():
-        return 0  # a session without messages, or one that its client has removed
+        return []  # a session without messages, or one that its client has removed
     new = new_lines(transcript, offsets.position(transcript))
-    count = _import(memory, list(new.lines[1:]), job)
+    ids = _import(memory, list(new.lines[1:]), job)
     offsets.set(transcript, new.offset, job)  # after it is durable: a failure is tried again
-    return count
+    return ids
 
 
-def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> int:
+def note_replies(memory: Memory, ids: Collection[str], shown: Collection[str]) -> None:
+    """Note that the model of new replies was shown entries: ``forget`` then names the replies."""
+    replies = [entry for entry in ids if memory.get(entry).role == "assistant"]
+    with memory_parts(memory).space.write() as writer:
+        reply_sources.note(writer, writer.id, replies, shown)
+
+
+def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> list[str]:
     """Import lines of entries without recalled text and without times at which hooks were off."""
     off = off_periods(job.get("project")) if "project" in job else []
     clean = []
@@ -50,11 +58,11 @@ def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> int:
             if not entry["text"].strip() or _was_off(entry, off):
                 continue
         clean.append(json.dumps(entry, ensure_ascii=False))
-    count = 0
+    ids: list[str] = []
     for start in range(0, len(clean), BATCH):
         part = clean[start : start + BATCH]
-        count += memory.import_([exchange.transcript_header(), *part]).added
-    return count
+        ids += memory.import_([exchange.transcript_header(), *part]).ids
+    return ids
 
 
 def _was_off(entry: Mapping[str, Any], off: list[tuple[float, float]]) -> bool:
@@ -94,7 +102,7 @@ def import_past_sessions(
         with Memory.open(memory, space=name, embedder=embedder, llm="none") as opened:
             for path in paths:
                 job = {"client": client.name, "transcript": str(path), "space": name}
-                messages[name] += take_in(opened, job, Offsets(memory))
+                messages[name] += len(take_in(opened, job, Offsets(memory)))
                 done += 1
                 if progress is not None:
                     progress(done, total)

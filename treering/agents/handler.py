@@ -119,14 +119,15 @@ class HookHandler:
         return True
 
     def _store(self, job: Mapping[str, Any]) -> None:
-        from treering.agents.capture import take_in
+        from treering.agents.capture import note_replies, take_in
         from treering.hooks.jobs import Offsets
 
         if "space" not in job:
             raise TreeringError("a file in the inbox is damaged")
-        count = take_in(self._memory(str(job["space"])), job, Offsets(str(self._path)))
-        if count:
-            hook_log.note(self._record(job) | {"taken_in": count})
+        memory, record = self._memory(str(job["space"])), self._record(job)
+        if new := take_in(memory, job, Offsets(str(self._path))):
+            note_replies(memory, new, hook_log.entries_shown(record["memory"], job.get("session")))
+            hook_log.note(record | {"taken_in": len(new)})
 
     def _report(self, request: Mapping[str, Any], error: str) -> None:
         """Log an error, once, and keep it for the next reply."""

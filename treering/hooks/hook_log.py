@@ -48,6 +48,13 @@ def records(limit: int) -> list[dict[str, Any]]:
     return [*_lines(_before()), *_lines(_path())][-limit:]
 
 
+def entries_shown(memory: str, session: object) -> set[str]:
+    """Return the ids of the entries that hooks added to a session."""
+    records = [*_lines(_before()), *_lines(_path())] if session else []
+    there = (one for one in records if (one.get("memory"), one.get("session")) == (memory, session))
+    return {entry for record in there for entry in record.get("entries", ())}
+
+
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for line in (files.read_bytes(path) if path.is_file() else b"").splitlines():
         try:
