@@ -267,7 +267,8 @@ def test_nothing_is_found_where_no_code_says_a_word_of_the_query(
 def test_the_weights_of_the_graph_are_those_of_the_settings(memory: Memory, root: Path) -> None:
     def weights() -> set[float]:
         [index] = memory.code._repositories.indexes()
-        return {round(float(weight), 3) for weight in (*index.graph.edge[1:], *index.graph.weight)}
+        graph = index.relation.graph
+        return {round(float(weight), 3) for weight in (*graph.edge[1:], *graph.weight)}
 
     memory.code.index(root)
     assert weights() <= {0.5, 0.3, 1.0, 0.8, 0.4, 0.267, 0.2}

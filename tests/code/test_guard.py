@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treering.views.code.guard.report import LEFT_OUT, Reversal, likely_reversals, reversals
-from treering.views.code.guard.rules import Arrivals
+from treering.views.code.guard.rules import arrived_parts
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.views.code.rounds.history import EarlierChange, Origin
 
@@ -45,7 +45,7 @@ def found(
     before: dict[str, str], after: dict[str, str], *history: EarlierChange
 ) -> tuple[Reversal, ...]:
     made = changes(all_pieces(before), all_pieces(after))
-    return tuple(one for c in made for one in reversals(c, history, Arrivals.collect(made)))
+    return tuple(one for c in made for one in reversals(c, history, arrived_parts(made)))
 
 
 def test_a_definition_that_is_again_what_it_was_undoes_the_round() -> None:
@@ -107,7 +107,7 @@ def test_a_definition_that_is_deleted_or_new_undoes_nothing() -> None:
     gone = DefinitionChange(piece(GUARDED), None)
     new = DefinitionChange(None, piece(PLAIN))
     for change in (gone, new):
-        assert reversals(change, [brought(PLAIN, GUARDED)], Arrivals.collect([change])) == ()
+        assert reversals(change, [brought(PLAIN, GUARDED)], arrived_parts([change])) == ()
 
 
 def test_a_draft_that_leaves_most_of_a_round_out_is_warned_of_and_stops_no_commit() -> None:
@@ -116,7 +116,7 @@ def test_a_draft_that_leaves_most_of_a_round_out_is_warned_of_and_stops_no_commi
     (one,) = likely_reversals(change, [round_])
     assert one.rules == (LEFT_OUT,)
     assert [line.text for line in one.then] == ["save(n)", "tell(n)", "return n / 2"]
-    assert reversals(change, [round_], Arrivals.collect([change])) == ()
+    assert reversals(change, [round_], arrived_parts([change])) == ()
     kept = DefinitionChange(round_.after, piece("def half(n):\n    save(n)\n    tell(n)\n"))
     assert likely_reversals(kept, [round_]) == ()
 

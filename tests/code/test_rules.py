@@ -6,7 +6,7 @@ import pytest
 
 from tests.code.undos import FIXES, Fix
 from treering.views.code.guard.report import Reversal, reversals
-from treering.views.code.guard.rules import Arrivals
+from treering.views.code.guard.rules import arrived_parts
 from treering.views.code.parse.pieces import DefinitionChange, all_pieces, changes
 from treering.views.code.rounds.history import EarlierChange
 
@@ -14,7 +14,7 @@ from treering.views.code.rounds.history import EarlierChange
 def noticed(fix: Fix, now: str) -> list[Reversal]:
     before, after, new = (all_pieces({"m.py": text}) for text in (fix.before, fix.after, now))
     made = changes(after, new)
-    arrivals = Arrivals.collect(made)
+    arrived = arrived_parts(made)
 
     def history(change: DefinitionChange) -> list[EarlierChange]:
         assert change.before is not None
@@ -24,7 +24,7 @@ def noticed(fix: Fix, now: str) -> list[Reversal]:
         return [EarlierChange(fix.kind, "abc1234", None, "commit", was, is_)] if changed else []
 
     altered = [one for one in made if one.before is not None]
-    return [found for one in altered for found in reversals(one, history(one), arrivals)]
+    return [found for one in altered for found in reversals(one, history(one), arrived)]
 
 
 def test_a_fix_that_is_taken_out_is_noticed() -> None:
@@ -89,4 +89,4 @@ def test_other_languages_are_read_for_it_too(path: str, before: str, after: str,
     assert change.before is not None
     key = change.before.key
     round_ = EarlierChange("Fix", "abc1234", None, "commit", old[key], fixed[key])
-    assert reversals(change, [round_], Arrivals.collect(made))
+    assert reversals(change, [round_], arrived_parts(made))

@@ -143,7 +143,7 @@ def test_a_file_with_too_many_paths_is_found_without_them(memory: Memory, tmp_pa
     (tmp_path / "m.py").write_text("def f():\n    return 1\n")
     assert len(memory.code.index(tmp_path, unit="windows").added) == 2
     [index] = memory.code._repositories.indexes()
-    assert len(index.gain.row) == 0
+    assert len(index.relation.gain.row) == 0
     assert memory.code.search("f3999")[0].path == "wide.py"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -58,15 +58,16 @@ class Resolver:
     def __init__(self, files: Mapping[str, ParsedFile]) -> None:
         self._files = files
         self._named: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
-        self._local: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
         self._inside: defaultdict[tuple[str, str, int], list[CallTarget]] = defaultdict(list)
         self._members: defaultdict[tuple[str, PurePosixPath, str, str], list[CallTarget]] = (
             defaultdict(list)
         )
         self._modules: defaultdict[str, list[str]] = defaultdict(list)
-        self._methods: dict[tuple[str, str], list[tuple[CallTarget, str]]] = {}
-        self._meant: dict[tuple[str, str], list[str]] = {}
-        self._readings: dict[str, _File] = {}
+        self._methods: defaultdict[tuple[str, str], list[tuple[CallTarget, str]]] = defaultdict(
+            list
+        )
+        self.files_of = cache(self._files_of)
+        self._names_of = cache(lambda path: _File(self, path, files[path]))
         for path, parsed in files.items():
             self._add(path, parsed)
 
@@ -76,10 +77,11 @@ class Resolver:
         for place, definition in enumerate(parsed.definitions):
             target = CallTarget(path, place)
             self._named[kind, definition.name].append(target)
-            self._local[path, definition.name].append(target)
             within = self._inside[path, definition.name, definition.parent]
             if len(within) < MAX_SAME_NAME:
                 within.append(target)
+            if definition.kind == "method":
+                self._methods[kind, definition.name].append((target, definition.owner.lower()))
             if definition.owner:
                 folder = PurePosixPath(path).parent
                 members = self._members[kind, folder, definition.owner, definition.name]
@@ -100,20 +102,7 @@ class Resolver:
 
     def methods(self, family: str, name: str) -> Sequence[tuple[CallTarget, str]]:
         """The methods called ``name`` in files of one family, with their owners in lower case."""
-        if (family, name) not in self._methods:
-            named = (
-                (target, self.definition(target)) for target in self.definitions_named(family, name)
-            )
-            self._methods[family, name] = [
-                (target, definition.owner.lower())
-                for target, definition in named
-                if definition.kind == "method"
-            ]
-        return self._methods[family, name]
-
-    def local(self, path: str, name: str) -> Sequence[CallTarget]:
-        """Every definition called ``name`` in a file."""
-        return self._local.get((path, name), ())
+        return self._methods.get((family, name), ())
 
     def inside(self, path: str, name: str, scope: int) -> Sequence[CallTarget]:
         """The definitions called ``name`` directly inside definition ``scope`` of a file."""
@@ -155,20 +144,8 @@ class Resolver:
         # methods may be written outside the class (Go, Rust, C++), but then in the same folder
         return self._members.get((kind, folder, cls, name), ())
 
-    def _names_of(self, path: str) -> _File:
-        """The names of a file, read once."""
-        if path not in self._readings:
-            self._readings[path] = _File(self, path, self._files[path])
-        return self._readings[path]
-
-    def files_of(self, module: str, importer: str) -> list[str]:
-        """The files that ``module``, as written in the file ``importer``, can mean."""
-        key = (module, importer)
-        if key not in self._meant:
-            self._meant[key] = self._files_of(module, importer)
-        return self._meant[key]
-
     def _files_of(self, module: str, importer: str) -> list[str]:
+        """The files that ``module``, as written in the file ``importer``, can mean."""
         parts, relative = _absolute(module, importer)
         paths = self._modules.get(parts[-1], ())
         whole = [path for path in paths if module_parts(path) == parts]
@@ -199,8 +176,8 @@ class _File:
         self.imports: defaultdict[str, list[ImportedName]] = defaultdict(list)
         for item in self.parsed.imports:
             self.imports[_local_name(item, self.shared_names)].append(item)
-        self.from_elsewhere: dict[str, Sequence[CallTarget]] = {}
-        self.guesses: dict[tuple[str, str], list[CallTarget]] = {}
+        self.from_elsewhere = cache(lambda name: self.by_imports(name) or self.visible(name))
+        self.guess = cache(self._guess)
         self.first_types: dict[str, str] = {}
         for binding in self.parsed.bindings:
             self.first_types.setdefault(binding.variable, binding.type)
@@ -226,21 +203,15 @@ class _File:
         return tuple(unique)
 
     def plain(self, name: str, scope: int) -> Sequence[CallTarget]:
-        nearest = self.local(name, scope)
-        if nearest:
-            return nearest
-        if name not in self.from_elsewhere:
-            self.from_elsewhere[name] = self.by_imports(name) or self.visible(name)
-        return self.from_elsewhere[name]
+        return self.local(name, scope) or self.from_elsewhere(name)
 
     def local(self, name: str, scope: int) -> Sequence[CallTarget]:
         """The nearest definition of ``name`` around ``scope`` in this file."""
-        while self.resolver.local(self.path, name):
+        while True:
             nearest = self.resolver.inside(self.path, name, scope)
             if nearest or scope == NONE:
                 return nearest
             scope = self.parsed.definitions[scope].parent
-        return ()
 
     def by_imports(self, name: str) -> list[CallTarget]:
         targets: list[CallTarget] = []
@@ -270,21 +241,18 @@ class _File:
             return targets
         if call.receiver in self.imports:
             return ()
-        key = (call.receiver, call.name)
-        if key not in self.guesses:
-            self.guesses[key] = self.guess(call)
-        return self.guesses[key]
+        return self.guess(call.receiver, call.name)
 
-    def guess(self, call: CallSite) -> list[CallTarget]:
+    def _guess(self, receiver: str, name: str) -> list[CallTarget]:
         """The methods of a name where the receiver's type is unknown.
 
         A receiver called like a class is taken for one. Else only names of several words count: a
         ``get`` or ``write`` on something unknown is more often a built-in than one of these.
         """
-        methods = self.resolver.methods(self.family, call.name)
-        hint = re.split(r"\W+", call.receiver)[-1].replace("_", "").lower()
+        methods = self.resolver.methods(self.family, name)
+        hint = re.split(r"\W+", receiver)[-1].replace("_", "").lower()
         alike = [target for target, owner in methods if hint and hint in owner]
-        if alike or not _SEVERAL_WORDS.search(call.name):
+        if alike or not _SEVERAL_WORDS.search(name):
             return alike
         # One more than ``MAX_CANDIDATES`` is enough: then the call gets no candidates.
         return [target for target, _ in methods[: MAX_CANDIDATES + 1]]

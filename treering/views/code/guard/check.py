@@ -10,7 +10,7 @@ from pathlib import Path
 
 from treering.errors import InputError
 from treering.views.code.guard.report import Reversal, reversals
-from treering.views.code.guard.rules import Arrivals
+from treering.views.code.guard.rules import arrived_parts
 from treering.views.code.parse.pieces import changes
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import STAGED, WORKING_TREE, Git
@@ -85,7 +85,7 @@ def _check(
     before = history.all_pieces(git.texts(old, [path for path, _ in pairs if path]))
     after = history.all_pieces(git.texts(new, [path for _, path in pairs if path]))
     changed = changes(before, after)
-    arrivals = Arrivals.collect(changed)
+    arrived = arrived_parts(changed)
     altered = [
         (change.before.key, change)
         for change in changed
@@ -105,7 +105,7 @@ def _check(
         kept = [each for each in changes_of(here) if each.after.dense() not in cited]
         compared += len(kept)
         # Commits, then rounds: a round says more, so it is reported instead of its commit.
-        reports = reversals(change, [*earlier[key], *kept], arrivals)
+        reports = reversals(change, [*earlier[key], *kept], arrived)
         undone += (report for report in reports if not report.name.startswith(intended))
     return CheckReport(
         undone=tuple(undone),

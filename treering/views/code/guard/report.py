@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from treering.views.code.guard.rules import (
-    Arrivals,
     Comparison,
     parts_in_order,
     parts_of,
 )
-from treering.views.code.parse.parts import CodePart, PartKind
+from treering.views.code.parse.parts import CodePart, PartKind, Parts
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange
 from treering.views.code.rounds.history import EarlierChange, Origin
 from treering.views.code.rounds.session import CodeStatement, SessionBlock, Similarity, conflicts
@@ -72,7 +71,7 @@ class Reversal:
 
 
 def reversals(
-    change: DefinitionChange, history: Sequence[EarlierChange], arrivals: Arrivals
+    change: DefinitionChange, history: Sequence[EarlierChange], arrived: Parts
 ) -> tuple[Reversal, ...]:
     """The rounds of ``history``, oldest first, that ``change`` undoes by a rule; newest first.
 
@@ -85,7 +84,7 @@ def reversals(
     reports: list[Reversal] = []
     reported: set[int] = set()
     for earlier in reversed(history):
-        rules = Comparison(earlier, old, new, arrivals).broken()
+        rules = Comparison(earlier, old, new, arrived).broken()
         lost = _each_once(part for parts, _ in rules.values() for part in parts)
         lines = {part.first_line for part in lost}
         if rules and not lines <= reported:

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import Self
 
 from treering.views.code.parse.parts import BEHAVIOUR, CodePart, PartKind, Parts
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange
@@ -24,12 +22,6 @@ from treering.views.code.rounds.history import EarlierChange
 ADDITIONS: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally", "step")
 """Kinds that are missed where they are just gone. Calls and returns are not: a rewrite has
 others."""
-
-ALONE: tuple[PartKind, ...] = ("scope", "decorator")
-"""Kinds of which each part is missed separately: a lost one says nothing of the others."""
-
-STRUCTURE: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally")
-"""Of these each can replace the whole: a retry that is a decorator now needs no ``sleep``."""
 
 SURVIVES = 0.5
 """At least this share of the rest must be left: a definition written from the ground up does its
@@ -64,27 +56,12 @@ _NOTHING: Parts = Counter()
 _Rule = Callable[[], tuple[Parts, Parts]]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """The parts that a change brings anywhere, and the names of new definitions by file.
-
-    A part that one definition loses may be in another one.
-    """
-
-    parts: Parts
-    names: Mapping[str, Set[str]]
-
-    @classmethod
-    def collect(cls, changes: Sequence[DefinitionChange]) -> Self:
-        """The arrivals of all definitions that change."""
-        parts: Parts = Counter()
-        names: dict[str, set[str]] = {}
-        for change in changes:
-            parts += parts_of(change.after) - parts_of(change.before)
-            if change.after is not None and change.before is None:
-                inside = names.setdefault(change.after.path, set())
-                inside.add(change.after.qualified.rpartition(".")[2])
-        return cls(parts, names)
+def arrived_parts(changes: Iterable[DefinitionChange]) -> Parts:
+    """The parts that a change brings anywhere: what one definition loses may be in another one."""
+    parts: Parts = Counter()
+    for change in changes:
+        parts += parts_of(change.after) - parts_of(change.before)
+    return parts
 
 
 def parts_in_order(piece: CodePiece, parts: Parts) -> list[CodePart]:
@@ -131,23 +108,21 @@ class Comparison:
         earlier: EarlierChange,
         old: CodePiece,
         new: CodePiece,
-        arrivals: Arrivals,
+        arrived: Parts,
     ) -> None:
         self._earlier, self._old, self._new = earlier, old, new
-        self._arrived = arrivals.parts
+        self._arrived = arrived
         states = (earlier.before, earlier.after, old, new)
         bags = [parts_of(state) for state in states]
-        self._all = _Difference(bags, arrivals.parts)
+        self._all = _Difference(bags, arrived)
         # An import that goes is not a loss: its users went.
         for part in [part for part in self._all.lost if part.kind == "import"]:
             del self._all.lost[part]
         # The same by behaviour alone: details come and go with every rewrite, and would hide that
         # a definition does the same as before. A class or file has only details.
         behaviour = [_only_behaviour(bag) for bag in bags] if new.is_function else [Counter()] * 4
-        self._behaviour = _Difference(behaviour, _only_behaviour(arrivals.parts))
-        # The gains of other definitions, and the names of new ones: a lost part may be in one.
-        self._elsewhere = arrivals.parts - self._all.fresh
-        self._helpers = arrivals.names.get(new.path, frozenset())
+        self._behaviour = _Difference(behaviour, _only_behaviour(arrived))
+        self._elsewhere = arrived - self._all.fresh
 
     def broken(self) -> dict[str, tuple[list[CodePart], list[CodePart]]]:
         """The rules that hold by name, each with the parts that are lost, and that are back."""
@@ -171,10 +146,7 @@ class Comparison:
     def _as_before(self) -> tuple[Parts, Parts]:
         behaviour, every = self._behaviour, self._all
         if behaviour.lost and behaviour.before == behaviour.now:
-            # Calls alone are lost, and something new holds: ``with`` for ``close()``.
-            is_telling = any(part.kind in _TELLING for part in behaviour.lost)
-            if is_telling or not any(part.kind in ALONE for part in every.fresh):
-                return behaviour.lost, behaviour.back
+            return behaviour.lost, behaviour.back
         if every.lost and every.before == every.now and self._earlier.before is not None:
             return every.lost, every.replaced & every.now
         return _NOTHING, _NOTHING
@@ -225,15 +197,9 @@ class Comparison:
         came = self._all.came
         added = [part for part in came if self._is_addition(part)]
         gone = {part for part in added if self._is_gone(part)}
-        structure = {part for part in added if part.kind in STRUCTURE}
-        if any(self._all.lost[part] for part in structure - gone):
-            # It is there in another form, of which the rest may be part.
-            added = [part for part in added if part in structure]
         lost: Parts = Counter()
         for kind in ADDITIONS:
             brought = {part for part in added if part.kind == kind}
-            if kind in ALONE:
-                brought &= gone
             if brought <= gone:
                 lost += Counter({part: came[part] for part in brought})
         return lost, _NOTHING
@@ -251,8 +217,6 @@ class Comparison:
         """Whether a part was brought, and not only put in another form."""
         if part.kind not in ADDITIONS or _LOGS.search(part.text):
             return False
-        if part.kind == "branch" and part.text.startswith("if "):
-            return False  # the filter of a comprehension is a part of its own
         return not any(is_instead(part, old, here=True) for old in self._all.replaced)
 
     def _is_gone(self, part: CodePart) -> bool:
@@ -279,9 +243,8 @@ class Comparison:
     def _new_parts(self) -> list[CodePart]:
         then, came = self._all.then, self._all.came
         steps = {last_name(old) for old in then if old.kind == "step" and old not in came}
-        there = steps | self._helpers
         return [
-            part for part in self._all.fresh if part.kind != "step" or last_name(part) not in there
+            part for part in self._all.fresh if part.kind != "step" or last_name(part) not in steps
         ]
 
 

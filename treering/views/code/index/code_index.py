@@ -19,7 +19,7 @@ from treering.search.searcher import check_choice, check_count
 from treering.search.terms import Terms, terms
 from treering.views.choices import EdgeWeights, Unit
 from treering.views.code.graph.calls import updated_calls
-from treering.views.code.graph.code_graph import EDGES, Candidates, CodeGraph, Trunk, trunk
+from treering.views.code.graph.code_graph import EDGES, Candidates, Trunk, trunk
 from treering.views.code.graph.operator import CallGain, CodeRelation
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.paths import ASIDE, files_at, is_asked_for
@@ -104,9 +104,11 @@ class CodeIndex:
 
     def __init__(self, unit: Unit = "blocks", edges: EdgeWeights = EDGES) -> None:
         self.unit: Unit = unit
-        self._files: dict[str, IndexedFile] = {}
-        self._calls: dict[str, Candidates] = {}
-        self._relation = CodeRelation.build({}, {}, edges)
+        self.files: Mapping[str, IndexedFile] = {}
+        """The files by path, in the order of their fragments."""
+        self.calls: Mapping[str, Candidates] = {}
+        """The possible definitions of each file's calls."""
+        self.relation = CodeRelation.build({}, {}, edges)
         self._lexical = Lexical()
         self._rows: list[tuple[str, Lines]] = []
 
@@ -114,41 +116,21 @@ class CodeIndex:
         """The number of fragments."""
         return len(self._rows)
 
-    @property
-    def files(self) -> Mapping[str, IndexedFile]:
-        """The files by path, in the order of their fragments."""
-        return self._files
-
-    @property
-    def calls(self) -> Mapping[str, Candidates]:
-        """The possible definitions of each file's calls."""
-        return self._calls
-
-    @property
-    def gain(self) -> CallGain:
-        """The gain of paths through calls in the code relation."""
-        return self._relation.gain
-
-    @property
-    def graph(self) -> CodeGraph:
-        """The code graph."""
-        return self._relation.graph
-
     def update(
         self,
         files: Mapping[str, IndexedFile],
         removed: Iterable[str] = (),
     ) -> None:
         """Take in new and changed files and drop those that are gone."""
-        gone = {path for path in (*removed, *files) if path in self._files}
-        unchanged = {path: file for path, file in self._files.items() if path not in gone}
+        gone = {path for path in (*removed, *files) if path in self.files}
+        unchanged = {path: file for path, file in self.files.items() if path not in gone}
         new = unchanged | dict(files)
-        old_parsed = {path: file.parsed for path, file in self._files.items()}
+        old_parsed = {path: file.parsed for path, file in self.files.items()}
         new_parsed = {path: file.parsed for path, file in new.items()}
-        calls = updated_calls(old_parsed, new_parsed, self._calls)
+        calls = updated_calls(old_parsed, new_parsed, self.calls)
         trunks = {path: file.trunk for path, file in files.items()}
-        self._relation = self._relation.updated(gone, trunks, calls)
-        self._calls = calls
+        self.relation = self.relation.updated(gone, trunks, calls)
+        self.calls = calls
         self._count(gone, files, new)
 
     def restore(
@@ -161,9 +143,9 @@ class CodeIndex:
 
         ``gain`` is what paths through calls add to the relation, where that is known.
         """
-        self._calls = dict(calls)
+        self.calls = dict(calls)
         trunks = {path: file.trunk for path, file in files.items()}
-        self._relation = CodeRelation.build(trunks, self._calls, self.graph.edges, gain)
+        self.relation = CodeRelation.build(trunks, self.calls, self.relation.graph.edges, gain)
         self._count(set(), files, dict(files))
 
     def _count(
@@ -175,7 +157,7 @@ class CodeIndex:
         lexical = self._lexical if alive.all() else self._lexical.keep_rows(alive)
         sizes = np.array([len(terms) for terms in counted], dtype=np.int64)
         self._lexical = lexical.extend(np.concatenate([_NO_TERMS, *counted]), sizes)
-        self._files = new
+        self.files = new
         self._rows = [(path, piece) for path, file in new.items() for piece in file.fragments]
 
     def search(
@@ -211,7 +193,7 @@ class CodeIndex:
             terms["aside"] = np.where(unwanted, (ASIDE - 1) * (total - total.min()), np.float32(0))
             total = total + terms["aside"]
         if paths is not None:
-            total[~self._among(files_at(self._files, paths))] = -np.inf
+            total[~self._among(files_at(self.files, paths))] = -np.inf
         best = np.argsort(-total, kind="stable")[:k]
         return [self._hit(int(row), terms) for row in best if total[row] > -np.inf]
 
@@ -223,7 +205,7 @@ class CodeIndex:
     def _aside(self, query: str, near: str | None) -> NDArray[np.bool_]:
         """Which fragments are of files that are not asked for, shape (N,)."""
         asked_for = is_asked_for(query, near and _parse_place(near)[0])
-        return ~self._among({path for path in self._files if asked_for(path)})
+        return ~self._among({path for path in self.files if asked_for(path)})
 
     def _among(self, paths: Collection[str]) -> NDArray[np.bool_]:
         """Which fragments are of some files, shape (N,)."""
@@ -246,7 +228,7 @@ class CodeIndex:
 
     def environment(self, own: Floats) -> Floats:
         """``W·own / W·1`` of the code relation (eq. 9), for own scores of shape (N,)."""
-        operator = self._relation.operator
+        operator = self.relation.operator
         mass = operator.mass
         env = operator.propagate(own)
         env /= np.where(mass > 0, mass, np.float32(1))
@@ -258,26 +240,26 @@ class CodeIndex:
         Raises UnknownName for a file that is not indexed.
         """
         file, line = _parse_place(place)
-        if file not in self._files:
+        if file not in self.files:
             raise UnknownName(f"no file {file!r} in the index; give its path from the root")
         there = [
             path == file and (line is None or piece.first <= line <= piece.last)
             for path, piece in self._rows
         ]
-        related = self._relation.operator.propagate(np.array(there, dtype=np.float32))
+        related = self.relation.operator.propagate(np.array(there, dtype=np.float32))
         most = related.max(initial=0)
         nearness: Floats = np.sqrt(related / most) if most > 0 else related
         return nearness
 
-    def definitions(self, paths: Sequence[str] | None = None) -> list[tuple[str, CodeDefinition]]:
-        """The definitions of the files ``paths``, or of all, with their paths."""
-        chosen = self._files if paths is None else paths
-        return [(p, definition) for p in chosen for definition in self._files[p].parsed.definitions]
+    def definitions(self) -> list[tuple[str, CodeDefinition]]:
+        """All definitions with the paths of their files."""
+        return [(p, definition) for p, file in self.files.items()
+                for definition in file.parsed.definitions]  # fmt: skip
 
     def call_edges(self) -> Iterator[tuple[CallTarget, CallTarget, float]]:
         """Each call inside a definition: the caller, one it may call, and the share of the call."""
-        for path, candidates in self._calls.items():
-            calls = self._files[path].parsed.calls
+        for path, candidates in self.calls.items():
+            calls = self.files[path].parsed.calls
             for call, targets in zip(calls, candidates, strict=True):
                 if call.scope != NONE:
                     caller = CallTarget(path, call.scope)
@@ -285,18 +267,18 @@ class CodeIndex:
 
     def definition(self, target: CallTarget) -> CodeDefinition:
         """The definition that a target names."""
-        return self._files[target.path].parsed.definitions[target.place]
+        return self.files[target.path].parsed.definitions[target.place]
 
     def _cosines(self, vector: Floats | None) -> Floats:
-        vectors = [file.vectors for file in self._files.values() if file.vectors is not None]
-        if vector is None or len(vectors) < len(self._files):
+        vectors = [file.vectors for file in self.files.values() if file.vectors is not None]
+        if vector is None or len(vectors) < len(self.files):
             raise InputError("the repository is not embedded; index it with embeddings, or lexical")
         cosines: Floats = np.concatenate([rows @ vector for rows in vectors])
         return cosines
 
     def _hit(self, row: int, terms: Mapping[str, Floats]) -> CodeHit:
         path, lines = self._rows[row]
-        file = self._files[path]
+        file = self.files[path]
         name = (
             "" if lines.definition == NONE else file.parsed.definitions[lines.definition].qualified
         )

@@ -95,7 +95,8 @@ class Repositories:
         self, top: Path, unit: Unit | None, embed: bool | None, progress: Progress | None
     ) -> CodeReceipt:
         with pause_collector():
-            repository, settings = self._find(str(top)), settings_of(self._space)
+            repository = next((each for each in self._listed() if each.root == str(top)), None)
+            settings = settings_of(self._space)
             before = repository or settings
             model = repository.model if repository else None
             if embed is not None:
@@ -147,15 +148,13 @@ class Repositories:
 
     def indexes(self) -> list[CodeIndex]:
         """The indexes of all repositories."""
-        with self._space.read() as reader:
-            indexed = store.repositories(reader, reader.id)
+        indexed = self._listed()
         with self._lock:
             return [self._index(repository) for repository in indexed]
 
     def roots(self) -> list[str]:
         """The roots of all repositories."""
-        with self._space.read() as reader:
-            return [repository.root for repository in store.repositories(reader, reader.id)]
+        return [repository.root for repository in self._listed()]
 
     def drop(self, root: str | Path, eraser: Eraser) -> int:
         """Erase a repository's index, also from the file's bytes; return how many files it had."""
@@ -173,15 +172,13 @@ class Repositories:
         with self._indexing, self._lock:
             self.embedder = embedder
 
-    def _find(self, root: str) -> store.Repository | None:
+    def _listed(self) -> list[store.Repository]:
         with self._space.read() as reader:
-            indexed = store.repositories(reader, reader.id)
-        return next((repository for repository in indexed if repository.root == root), None)
+            return store.repositories(reader, reader.id)
 
     def _repository(self, root: str | Path | None) -> store.Repository:
         """The repository at ``root``, or the only one. Raises UnknownName."""
-        with self._space.read() as reader:
-            indexed = store.repositories(reader, reader.id)
+        indexed = self._listed()
         if root is not None:
             # As it was indexed, too: it may have become a link since.
             paths = {str(root), str(Path(root).resolve())}
@@ -257,7 +254,7 @@ class Repositories:
             store.save_files(writer, repository, files, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
             save_noticed(writer, repository.id, changed, gone)
-            store.save_gain(writer, repository, len(index), index.gain)
+            store.save_gain(writer, repository, len(index), index.relation.gain)
             store.touch(writer, repository)
         with self._lock:
             if former is not None:
