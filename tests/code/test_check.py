@@ -165,16 +165,6 @@ def test_what_cannot_be_checked_is_refused(memory: Memory, root: Path, tmp_path:
         memory.code.check(root=root, depth=-1)
 
 
-def test_the_story_has_commits_and_rounds_in_order(memory: Memory, root: Path) -> None:
-    write(root, m=GUARDED)
-    memory.code.record("Raise a ValueError for negative numbers.", root=root)
-    story = memory.code.log("half", root=root)
-    assert [block.instruction for block in story] == [
-        "Begin",
-        "Raise a ValueError for negative numbers.",
-    ]
-
-
 def test_a_round_and_the_commit_that_took_it_in_are_told_once(memory: Memory, root: Path) -> None:
     write(root, m=GUARDED)
     (block,) = memory.code.record("Raise a ValueError for negative numbers.", root=root)
@@ -189,26 +179,14 @@ def test_a_round_and_the_commit_that_took_it_in_are_told_once(memory: Memory, ro
     ]
 
 
-def test_a_commit_is_told_with_the_nearest_of_the_rounds_that_left_its_code(
-    memory: Memory, root: Path
-) -> None:
-    for text, asked in ((GUARDED, "Guard."), (PLAIN, "No guard."), (GUARDED, "Guard again.")):
-        write(root, m=text)
-        memory.code.record(asked, root=root)
-    sha = commit(root, "Refuse negative numbers")
-    told = memory.code.log("half", root=root)
-    assert [(one.instruction, one.commit == sha) for one in told[1:]] == [
-        ("Guard.", False),
-        ("No guard.", False),
-        ("Guard again.", True),
-    ]
-
-
-def test_a_story_at_a_terminal_has_the_lines_of_the_source(root: Path) -> None:
+def test_a_round_is_recorded_noted_and_told_at_a_terminal(root: Path) -> None:
     write(root, m=GUARDED)
-    run(root, "record", "Raise a ValueError for negative numbers.")
+    assert "m.py::half" in run(root, "record", "Raise a ValueError for negative numbers.").stdout
+    assert run(root, "log", "half", "--note", "fine").exit_code == 0
     sha = commit(root, "Refuse negative numbers")
     told = run(root, "log", "half").stdout
+    assert "Begin" in told
+    assert "note: fine" in told
     assert f"  commit {sha[:9]}: Refuse negative numbers\n" in told
     assert '  + if n < 0:\n  + raise ValueError("negative")\n' in told
 
@@ -282,17 +260,3 @@ def test_a_question_is_answered_and_rounds_forgotten_at_a_terminal(root: Path) -
     assert "1 round forgotten" in forgotten.stdout
     assert "file forgotten" in run(root, "forget").stdout
     assert CliRunner().invoke(app, ["code", "forget", *where]).exit_code == 2
-
-
-def test_a_round_is_recorded_noted_and_told_at_a_terminal(root: Path) -> None:
-    write(root, m=GUARDED)
-    assert "m.py::half" in run(root, "record", "Refuse negative numbers").stdout
-    where = ("--memory", str(root.parent / "memory.db"))
-    noted = CliRunner().invoke(app, ["code", "log", "half", "--note", "fine", *where])
-    assert noted.exit_code == 0
-    told = run(root, "log", "half").stdout
-    assert "Begin" in told
-    assert "note: fine" in told
-    again = run(root, "record", "Again")
-    assert again.exit_code == 2
-    assert "nothing was recorded" in again.stderr

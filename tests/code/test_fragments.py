@@ -33,17 +33,6 @@ def test_a_short_file_is_one_window() -> None:
     assert cut(parse("x = 1", "python"), "windows") == (Lines(1, 1, NONE),)
 
 
-def test_blank_fragments_are_left_out() -> None:
-    assert (
-        cut(parse("\n" * 50 + "x = 1\n", "python"), "windows")
-        == (
-            Lines(31, 50, NONE),
-            Lines(41, 51, NONE),
-        )[1:]
-    )
-    assert cut(parse("\n\n", "python"), "blocks") == ()
-
-
 def test_blocks_follow_definitions_with_the_comments_above_them() -> None:
     text = (
         "import a\n\n# About f.\ndef f():\n    pass\n\n\nclass A:\n    def g(self):\n        pass\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from tests.raised import raises
 from treering import Memory
 from treering.errors import InputError, LLMReplyError, ReplyDiscarded, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
+from treering.views.choices import DetectorName
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.code.write.generate import code_of, undone_by
 
@@ -83,19 +83,18 @@ def test_the_next_round_tells_the_note_of_the_one_before(
     assert "return n / 2" in asked[2].text
 
 
-def test_what_rounds_cost_is_booked(rounds: tuple[Memory, Sequence[Request]]) -> None:
-    memory, _ = rounds
-    assert {one.operation: one.calls for one in memory.stats().spent} == {
-        "code": 2,
-        "code note": 1,
-    }
-
-
-def test_a_draft_that_undoes_a_round_is_written_again_with_what_it_loses(file: Path) -> None:
+@pytest.mark.parametrize("detector", ["rules", "printed"])
+def test_a_draft_that_undoes_a_round_is_written_again_with_what_it_loses(
+    file: Path, detector: DetectorName
+) -> None:
     script = (fenced(PLAIN), "note", fenced(GUARDED), "note", fenced(PLAIN), fenced(GUARDED))
     memory, llm = opened(file, *script)
     with memory:
-        made = [memory.code.generate(one, definition="m.py::half") for one in ASKED]
+        made = [
+            memory.code.generate(one, definition="m.py::half", detector=detector) for one in ASKED
+        ]
+        spent = {one.operation: one.calls for one in memory.stats().spent}
+    assert spent == {"code": 4, "code note": 2}
     assert [one.regenerated for one in made] == [False, False, True]
     assert made[2].draft == PLAIN.rstrip("\n")
     assert made[2].code == GUARDED.rstrip("\n")
@@ -148,18 +147,6 @@ def test_the_model_sees_the_code_that_matters_and_what_it_changes(file: Path, ro
     )
 
 
-def test_the_context_is_kept_and_selected_between_rounds(file: Path, root: Path) -> None:
-    total = "def total(self):\n    return vat(price(self.items[0]))\n"
-    memory, _ = opened(file, fenced(total), "note", fenced(total))
-    with memory:
-        memory.code.index(root)
-        memory.code.generate("Write total with price and vat.", definition="Cart.total")
-        second = memory.code.generate("Let vat come last.", definition="Cart.total")
-    assert second.judgement.mode == "KEEP"
-    assert "vat" in {block.qualified for block in second.context}
-    assert "note" not in {block.qualified for block in second.context}
-
-
 def test_a_block_of_which_the_model_sees_no_code_is_not_said_to_be_shown(
     file: Path, root: Path
 ) -> None:
@@ -175,18 +162,6 @@ def test_a_block_of_which_the_model_sees_no_code_is_not_said_to_be_shown(
     shown = [block.qualified for block in few.context]
     assert 0 < len(shown) < len(code)
     assert shown == [name for name, value in code.items() if value in llm.requests[-1].text]
-
-
-def test_the_papers_judge_is_asked_where_it_is_chosen(file: Path, root: Path) -> None:
-    decision = json.dumps({"mode": "ADD", "action": "look", "target_context": ["price"]})
-    memory, llm = opened(file, decision, fenced("def total(self):\n    return 0\n"))
-    with memory:
-        memory.code.index(root)
-        made = memory.code.generate("Write total.", definition="Cart.total", judge="llm")
-        spent = memory.stats().spent
-    assert made.judgement.target_context == ("price",)
-    assert {one.operation: one.calls for one in spent} == {"code judge": 1, "code": 1}
-    assert llm.left == 0
 
 
 def test_forgetting_a_round_takes_the_note_that_quotes_it(file: Path) -> None:
@@ -249,21 +224,6 @@ def test_a_definition_that_cannot_be_placed_is_refused(file: Path) -> None:
 )
 def test_the_code_of_a_reply_is_its_longest_fenced_block(reply: str, code: str) -> None:
     assert code_of(reply) == code
-
-
-def test_the_papers_detector_asks_only_whether_statements_are_taken_back(file: Path) -> None:
-    # The draft loses the guard: eq. 9 has it, as Δ_del of now meets Δ_add of the second round.
-    script = (fenced(PLAIN), "note", fenced(GUARDED), "note", fenced(PLAIN), fenced(GUARDED))
-    memory, llm = opened(file, *script)
-    with memory:
-        for instruction in ASKED[:2]:
-            memory.code.generate(instruction, definition="m.py::half", detector="printed")
-        written = memory.code.generate(ASKED[2], definition="m.py::half", detector="printed")
-    assert written.regenerated
-    assert (
-        f"undoes this earlier instruction, which still holds: {ASKED[1]}" in llm.requests[-1].text
-    )
-    assert 'Missing: raise ValueError("n is negative")' in llm.requests[-1].text
 
 
 def test_what_was_removed_and_is_there_again_is_told_as_the_rule_finds_it(file: Path) -> None:

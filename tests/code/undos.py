@@ -21,58 +21,6 @@ class Fix:
     keeps: tuple[str, ...]
 
 
-RETRY = Fix(
-    "a retry",
-    before="""\
-class Client:
-    def fetch(self, path):
-        response = self.session.get(self.base + path)
-        response.raise_for_status()
-        return response.json()
-""",
-    after="""\
-class Client:
-    def fetch(self, path):
-        for attempt in range(3):
-            try:
-                response = self.session.get(self.base + path)
-                break
-            except ConnectionError:
-                if attempt == 2:
-                    raise
-                time.sleep(2**attempt)
-        response.raise_for_status()
-        return response.json()
-""",
-    undos=(
-        """\
-class Client:
-    def fetch(self, path, timeout=10):
-        response = self.session.get(self.base + path, timeout=timeout)
-        response.raise_for_status()
-        return response.json()
-""",
-    ),
-    keeps=(
-        """\
-class Client:
-    def fetch(self, path):
-        response = self._get(path)
-        response.raise_for_status()
-        return response.json()
-
-    def _get(self, path):
-        for attempt in range(3):
-            try:
-                return self.session.get(self.base + path)
-            except ConnectionError:
-                if attempt == 2:
-                    raise
-                time.sleep(2**attempt)
-""",
-    ),
-)
-
 DEFAULT = Fix(
     "a default",
     before="""\
@@ -423,40 +371,9 @@ def start(port):
 )
 
 
-ARGUMENT = Fix(
-    "an argument of a call",
-    before="""\
-def read_config(path):
-    with open(path) as file:
-        data = yaml.load(file)
-    return {key.lower(): value for key, value in data.items()}
-""",
-    after="""\
-def read_config(path):
-    with open(path, encoding="utf-8") as file:
-        data = yaml.safe_load(file)
-    return {key.lower(): value for key, value in data.items()}
-""",
-    undos=(
-        """\
-def read_config(path):
-    with open(path) as file:
-        data = yaml.load(file) or {}
-    return {key.lower(): value for key, value in data.items()}
-""",
-    ),
-    keeps=(
-        """\
-def read_config(path):
-    data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    return {key.lower(): value for key, value in data.items()}
-""",
-    ),
-)
-
 FIXES = (
-    *(RETRY, DEFAULT, EXCEPTION, CONSTANT, DECORATOR),
-    *(VALIDATION, CLOSE, LOCK, REGISTRATION, ARGUMENT),
+    *(DEFAULT, EXCEPTION, CONSTANT, DECORATOR),
+    *(VALIDATION, CLOSE, LOCK, REGISTRATION),
     Fix(
         "lines that are skipped",
         before="""\
@@ -499,74 +416,6 @@ def read_pairs(path):
         lines = [line.strip() for line in file]
     split = [line.split("=", 1) for line in lines if line and not line.startswith("#")]
     return {name.strip(): value.strip() for name, value in split}
-""",
-        ),
-    ),
-    Fix(
-        "a copy instead of the thing itself",
-        before="""\
-class Basket:
-    def __init__(self, items=()):
-        self._items = items
-
-    def items(self):
-        return self._items
-
-    def add(self, item):
-        self._items.append(item)
-""",
-        after="""\
-class Basket:
-    def __init__(self, items=()):
-        self._items = list(items)
-
-    def items(self):
-        return list(self._items)
-
-    def add(self, item):
-        self._items.append(item)
-""",
-        undos=(
-            """\
-class Basket:
-    def __init__(self, items=()):
-        self._items = list(items)
-
-    def items(self):
-        log.debug("%d items", len(self._items))
-        return self._items
-
-    def add(self, item):
-        self._items.append(item)
-""",
-        ),
-        keeps=(),
-    ),
-    Fix(
-        "a command that is run without a shell",
-        before="""\
-def archive(folder, target):
-    result = subprocess.run(f"tar czf {target} {folder}", shell=True)
-    return result.returncode == 0
-""",
-        after="""\
-def archive(folder, target):
-    result = subprocess.run(["tar", "czf", target, folder], check=False, timeout=600)
-    return result.returncode == 0
-""",
-        undos=(
-            """\
-def archive(folder, target, level=6):
-    command = f"tar czf {target} {folder}"
-    done = subprocess.run(command, shell=True, env={"GZIP": f"-{level}"})
-    return done.returncode == 0
-""",
-        ),
-        keeps=(
-            """\
-def archive(folder, target):
-    command = ["tar", "czf", str(target), str(folder)]
-    return subprocess.run(command, check=False, timeout=600).returncode == 0
 """,
         ),
     ),
