@@ -32,18 +32,11 @@ def parsed(texts: Texts) -> dict[str, ParsedFile]:
 def relation(
     texts: Texts, unit: Unit, cutoff: float = CUTOFF, edges: EdgeWeights = EDGES
 ) -> CodeRelation:
-    return updated(CodeRelation.build({}, {}, edges, cutoff=cutoff), {}, texts, unit)
-
-
-def updated(made: CodeRelation, old: Texts, new: Texts, unit: Unit) -> CodeRelation:
-    files = parsed(new)
+    files = parsed(texts)
     resolver = Resolver(files)
-    changed = {path for path, text in new.items() if old.get(path) != text}
-    return made.updated(
-        [path for path in old if path not in new or path in changed],
-        {path: trunk(files[path], cut(files[path], unit)) for path in new if path in changed},
-        {path: resolver.resolve(path) for path in files},
-    )
+    trunks = {path: trunk(file, cut(file, unit)) for path, file in files.items()}
+    calls = {path: resolver.resolve(path) for path in files}
+    return CodeRelation.build(trunks, calls, edges, cutoff=cutoff)
 
 
 def matrix(made: CodeRelation) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
@@ -180,15 +173,6 @@ def test_the_operator_is_eq_8_on_functions_that_windows_cut(called: list[int], b
     }
     expected = Naive(texts, CUTOFF).matrix("windows")
     np.testing.assert_allclose(matrix(relation(texts, "windows")), expected, rtol=1e-4, atol=1e-6)
-
-
-@settings(max_examples=30, deadline=None)
-@given(made_up, made_up, st.sampled_from(["windows", "blocks"]))
-def test_an_update_leaves_what_a_rebuild_makes(old: Texts, new: Texts, unit: Unit) -> None:
-    later = updated(relation(old, unit), old, new, unit)
-    rebuilt = relation({path: new[path] for path in later.trunks}, unit)
-    assert set(later.trunks) == set(new)
-    np.testing.assert_allclose(matrix(later), matrix(rebuilt), rtol=1e-4, atol=1e-6)
 
 
 def test_a_call_relates_a_function_to_the_one_it_calls_in_another_file() -> None:

@@ -1,4 +1,4 @@
-"""The code structure relation (FragRel eq. 8) as a sparse operator, and its upkeep.
+"""The code structure relation (FragRel eq. 8) as a sparse operator.
 
 With M the share of each fragment's text that each syntax node holds, eq. 8 is ``W = M·Dis·Mᵀ``.
 ``Dis`` is the path along the tree, or a better one that uses calls:
@@ -13,8 +13,8 @@ With M the share of each fragment's text that each syntax node holds, eq. 8 is `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
@@ -34,9 +34,7 @@ from treering.views.code.graph.code_graph import (
     code_graph,
     tree_paths,
 )
-from treering.views.code.graph.paths import CallSearch, Mask
-from treering.views.code.graph.resolve import MAX_CANDIDATES
-from treering.views.code.parse.outline import NONE, Ints
+from treering.views.code.graph.paths import CallSearch
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -64,7 +62,7 @@ class CallGain:
     value: Weights
 
 
-_NO_GAIN = CallGain(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+_NO_NODES = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,17 +90,15 @@ class CodeOperator:
 
 @dataclass(frozen=True, eq=False)
 class CodeRelation:
-    """The relation of a repository's fragments, in the order of its files ``trunks``.
+    """The relation of a repository's fragments.
 
     ``share`` are the shares M of the graph's nodes, shape (N, nodes). ``gain`` is what paths
     through calls add: the part of the relation that takes time to find.
     """
 
-    trunks: Mapping[str, Trunk]
     graph: CodeGraph
     share: Matrix
     gain: CallGain
-    cutoff: float
 
     @classmethod
     def build(
@@ -115,34 +111,19 @@ class CodeRelation:
     ) -> CodeRelation:
         """The relation of some files, given the candidates of their calls, and ``gain`` if that is
         known."""
-        if gain is None:
-            return cls.build({}, {}, edges, _NO_GAIN, cutoff).updated((), trunks, calls)
-        graph, starts = code_graph(trunks, calls, edges), _starts(trunks)
+        graph = code_graph(trunks, calls, edges)
+        sizes = [trunk.fragments for trunk in trunks.values()]
+        starts = dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
         rows = [part.fragment + starts[path] for path, part in trunks.items()]
         nodes = [part.node + graph.offset[path] for path, part in trunks.items()]
         shares = [part.share for part in trunks.values()]
-        shape = (sum(part.fragments for part in trunks.values()), len(graph))
         share = matrix(
-            _concatenate(rows), _concatenate(nodes), np.concatenate([np.zeros(0), *shares]), shape
+            np.concatenate([_NO_NODES, *rows]),
+            np.concatenate([_NO_NODES, *nodes]),
+            np.concatenate([np.zeros(0), *shares]),
+            (sum(sizes), len(graph)),
         )
-        return cls(trunks, graph, share, gain, cutoff)
-
-    def updated(
-        self,
-        removed: Iterable[str],
-        trunks: Mapping[str, Trunk],
-        calls: Mapping[str, Candidates],
-    ) -> CodeRelation:
-        """The relation without the files ``removed`` and with ``trunks`` last, in their order.
-
-        A file that has changed is both removed and put last. ``calls`` holds the candidates of
-        every file there is now.
-        """
-        gone = set(removed)
-        unchanged = {path: trunk for path, trunk in self.trunks.items() if path not in gone}
-        files = {**unchanged, **trunks}
-        new = self.build(files, calls, self.graph.edges, _NO_GAIN, self.cutoff)
-        return _with_gain(self, new, unchanged)
+        return cls(graph, share, gain or _call_gain(graph, share, cutoff))
 
     @cached_property
     def operator(self) -> CodeOperator:
@@ -170,87 +151,16 @@ def _bind_tree(share: Matrix, graph: CodeGraph) -> tuple[Matrix, Floats]:
     return share[:, used], gain[used]
 
 
-def _with_gain(
-    old: CodeRelation, new: CodeRelation, unchanged: Mapping[str, Trunk]
-) -> CodeRelation:
-    """``new`` with its gain; rows that no changed edge can have touched are carried over."""
-    search = CallSearch(new.graph, new.cutoff)
-    stale = search.leading_to(_changed_nodes(old, new, unchanged)).astype(np.float32)
-    redone = new.share @ stale > 0
-    sources = new.share.T @ redone.astype(np.float32) > 0
-    ends = np.zeros(len(new.graph), dtype=np.bool_)
-    ends[new.share.indices] = True
-    found = _call_gain(search, new.graph, new.share, sources, ends)
-    fresh = redone[found.row]
-    number = _new_numbers(old.trunks, new.trunks, unchanged)
-    row, column = number[old.gain.row], number[old.gain.column]
-    carried = (row != NONE) & (column != NONE)
-    carried[carried] = ~redone[row[carried]]
-    gain = CallGain(
-        np.concatenate([row[carried], found.row[fresh]]),
-        np.concatenate([column[carried], found.column[fresh]]),
-        np.concatenate([old.gain.value[carried], found.value[fresh]]),
-    )
-    return replace(new, gain=gain)
-
-
-def _call_gain(
-    search: CallSearch, graph: CodeGraph, share: Matrix, sources: Mask, ends: Mask
-) -> CallGain:
-    """The entries of M·C·Mᵀ for paths from ``sources``."""
-    best = search.paths(sources, ends)
+def _call_gain(graph: CodeGraph, share: Matrix, cutoff: float) -> CallGain:
+    """The entries of M·C·Mᵀ."""
+    held = np.zeros(len(graph), dtype=np.bool_)
+    held[share.indices] = True
+    best = CallSearch(graph, cutoff).paths(held, held)
     gain = best.weight - tree_paths(graph, best.source, best.target)
     gains = matrix(best.source, best.target, gain, (len(graph), len(graph)))
     entries = (share @ gains @ share.T).tocoo()
     row, column = entries.row.astype(np.int64), entries.col.astype(np.int64)
     return CallGain(row, column, entries.data.astype(np.float64))
-
-
-def _changed_nodes(old: CodeRelation, new: CodeRelation, unchanged: Mapping[str, Trunk]) -> Nodes:
-    """The nodes of the new graph that came, or whose outgoing call edges are not what they were."""
-    place = np.full(len(old.graph), NONE)
-    own = np.ones(len(new.graph), dtype=np.bool_)
-    for path, trunk in unchanged.items():
-        nodes = np.arange(len(trunk.parent))
-        place[old.graph.offset[path] + nodes] = new.graph.offset[path] + nodes
-        own[new.graph.offset[path] + nodes] = False
-    start, end = place[old.graph.start], place[old.graph.end]
-    size, call = len(new.graph), new.graph.edges.call
-    before = _edge_keys(start, end, call / old.graph.weight, size)
-    after = _edge_keys(new.graph.start, new.graph.end, call / new.graph.weight, size)
-    left = start[~np.isin(before, after)]
-    joined = new.graph.start[~np.isin(after, before)]
-    return np.concatenate([left[left != NONE], joined, np.flatnonzero(own)])
-
-
-def _edge_keys(start: Nodes, end: Nodes, sharing: Weights, size: int) -> Nodes:
-    """A number for each edge, equal for equal edges; ``NONE`` where an end is not there."""
-    key = (start * size + end) * (MAX_CANDIDATES + 1) + np.rint(sharing).astype(np.int64)
-    return np.where((start == NONE) | (end == NONE), NONE, key)
-
-
-def _new_numbers(
-    old: Mapping[str, Trunk], new: Mapping[str, Trunk], unchanged: Mapping[str, Trunk]
-) -> Nodes:
-    """The new number of each old fragment, or ``NONE``."""
-    starts = _starts(new)
-    return _concatenate(
-        starts[path] + np.arange(trunk.fragments)
-        if path in unchanged
-        else np.full(trunk.fragments, NONE)
-        for path, trunk in old.items()
-    )
-
-
-def _starts(trunks: Mapping[str, Trunk]) -> dict[str, int]:
-    """The first fragment of each file."""
-    sizes = [trunk.fragments for trunk in trunks.values()]
-    return dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
-
-
-def _concatenate(columns: Iterable[Nodes | Ints]) -> Nodes:
-    """Columns of parts as a column of the whole."""
-    return np.concatenate([np.zeros(0, dtype=np.int64), *columns])
 
 
 def matrix(

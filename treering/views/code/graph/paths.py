@@ -130,12 +130,6 @@ class CallSearch:
         key, weight = _strongest(found)
         return Paths(*np.divmod(key, self._size), weight)
 
-    def leading_to(self, nodes: Nodes) -> Mask:
-        """The mask of nodes with a path, of any kind, to one of ``nodes``."""
-        mask = np.zeros(self._size, dtype=np.bool_)
-        mask[nodes] = True
-        return self._spread(mask, self._tree, self._callers) > 0
-
     def _spread(self, nodes: Mask, *ways: _Edges) -> Weights:
         """The best weight of a path from one of ``nodes`` to each node, 0 below the cut-off."""
         best = nodes.astype(np.float64)

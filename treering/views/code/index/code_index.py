@@ -128,10 +128,9 @@ class CodeIndex:
         old_parsed = {path: file.parsed for path, file in self.files.items()}
         new_parsed = {path: file.parsed for path, file in new.items()}
         calls = updated_calls(old_parsed, new_parsed, self.calls)
-        trunks = {path: file.trunk for path, file in files.items()}
-        self.relation = self.relation.updated(gone, trunks, calls)
-        self.calls = calls
-        self._count(gone, files, new)
+        alive = np.array([path not in gone for path, _ in self._rows], dtype=np.bool_)
+        lexical = self._lexical if alive.all() else self._lexical.keep_rows(alive)
+        self._take(new, calls, None, lexical, files)
 
     def restore(
         self,
@@ -143,22 +142,24 @@ class CodeIndex:
 
         ``gain`` is what paths through calls add to the relation, where that is known.
         """
-        self.calls = dict(calls)
-        trunks = {path: file.trunk for path, file in files.items()}
-        self.relation = CodeRelation.build(trunks, self.calls, self.relation.graph.edges, gain)
-        self._count(set(), files, dict(files))
+        self._take(files, calls, gain, Lexical(), files)
 
-    def _count(
-        self, gone: set[str], files: Mapping[str, IndexedFile], new: dict[str, IndexedFile]
+    def _take(
+        self,
+        files: Mapping[str, IndexedFile],
+        calls: Mapping[str, Candidates],
+        gain: CallGain | None,
+        lexical: Lexical,
+        fresh: Mapping[str, IndexedFile],
     ) -> None:
-        """Bring the terms up to date."""
-        alive = np.array([path not in gone for path, _ in self._rows], dtype=np.bool_)
-        counted = [terms for file in files.values() for terms in file.terms]
-        lexical = self._lexical if alive.all() else self._lexical.keep_rows(alive)
+        """Hold ``files``; those in ``fresh``, which are the last, are not yet in ``lexical``."""
+        self.files, self.calls = files, calls
+        trunks = {path: file.trunk for path, file in files.items()}
+        self.relation = CodeRelation.build(trunks, calls, self.relation.graph.edges, gain)
+        counted = [terms for file in fresh.values() for terms in file.terms]
         sizes = np.array([len(terms) for terms in counted], dtype=np.int64)
         self._lexical = lexical.extend(np.concatenate([_NO_TERMS, *counted]), sizes)
-        self.files = new
-        self._rows = [(path, piece) for path, file in new.items() for piece in file.fragments]
+        self._rows = [(path, piece) for path, file in files.items() for piece in file.fragments]
 
     def search(
         self,
