@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import psycopg
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.candidates import corpus
@@ -31,24 +28,17 @@ from treering import Memory
 from treering.arrays import Codes
 from treering.errors import InputError, JournalError
 from treering.journal import blocks
-from treering.journal.blocks import POSTING
 from treering.journal.postgres import nearest, vacuum
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.nearest import PgConnection
-from treering.journal.space import Space
 from treering.records import Filter, Hit
 from treering.search import pipeline
-from treering.search.postings import RowCounts
 from treering.search.relations.contract import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
 from treering.search.searcher import Search
 from treering.search.snapshot import Cosines, Wanted
-from treering.search.terms import terms
-from treering.views.candidates import database_vectors, heads, source
-from treering.views.candidates.heads import PieceHeads, PieceRanges
-from treering.views.candidates.postings import A_TERM, HeldTerms
-from treering.views.fragments import store
+from treering.views.candidates import database_vectors, source
 
 LIMIT = 100
 NEAREST = 32
@@ -220,7 +210,7 @@ def test_promising_rows_that_are_neither_near_nor_alike_are_looked_up(
         far.extend(others[found.values[others, 0] == found.spread.centre[0]][-1:])
         return [np.array(far)]
 
-    with corpus_source.searching([terms(question)]) as (_, searched):
+    with corpus_source.searching() as (_, searched):
         assert searched is not None
         snapshot = searched
         wanted = Wanted(None, [None], promising)
@@ -229,112 +219,6 @@ def test_promising_rows_that_are_neither_near_nor_alike_are_looked_up(
     assert far
     assert far[0] in found.known[0]
     assert found.values[far, 0] == pytest.approx(exact, rel=1e-3)
-
-
-def _with_pieces(terms: list[int], first_pieces: Sequence[int]) -> list[list[int]]:
-    """Ascending terms in pieces that begin at some places."""
-    bounds = [*first_pieces, len(terms)]
-    return [terms[low:stop] for low, stop in pairwise(bounds)]
-
-
-@given(st.data())
-def test_the_pieces_of_a_range_are_those_that_may_have_a_term(data: st.DataObject) -> None:
-    every: list[list[list[int]]] = []
-    for _ in range(data.draw(st.integers(0, 3))):
-        terms = sorted(data.draw(st.lists(st.integers(1, 12), max_size=20)))
-        cuts = data.draw(st.sets(st.integers(1, max(len(terms) - 1, 1))))
-        firsts = [0, *sorted(cut for cut in cuts if cut < len(terms))] if terms else []
-        block = _with_pieces(terms, firsts)
-        for erased in data.draw(st.sets(st.integers(0, max(len(block) - 1, 0)))):
-            if erased < len(block):
-                block[erased][0] = 0
-        every.append(block)
-    heads = PieceHeads.from_first_terms(
-        [np.array([p[0] for p in block], dtype=np.uint32) for block in every]
-    )
-    asked = sorted(data.draw(st.sets(st.integers(1, 13), min_size=1)))
-    ranges = heads.ranges(np.array(asked, dtype=np.uint32))
-    read = [
-        (int(block), piece)
-        for block, low, stop in zip(ranges.block, ranges.low, ranges.stop, strict=True)
-        for piece in range(low, stop)
-    ]
-    assert len(set(read)) == len(read)
-    assert read == sorted(read)
-    for number, block in enumerate(every):
-        for at, piece in enumerate(block):
-            assert (number, at) in read or not set(piece) & set(asked)
-
-
-@given(st.data(), st.sampled_from([0, 1_000]))
-def test_postings_that_are_read_are_those_of_the_terms_however_many_were_erased(
-    data: st.DataObject, most_erased: int
-) -> None:
-    of_range = st.lists(st.tuples(st.integers(1, 5), st.booleans()), max_size=8)
-    ranges = [
-        np.array([(0, 0, 0) if gone else (term, slot, 1) for slot, (term, gone) in each], POSTING)
-        for each in (enumerate(sorted(drawn)) for drawn in data.draw(st.lists(of_range)))
-    ]
-    block = np.arange(len(ranges))
-    asked = np.array(sorted(data.draw(st.sets(st.integers(1, 5), min_size=1))), dtype=np.uint32)
-    pieces = PieceRanges(block, block, block)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(heads, "MOST_ERASED", most_erased)
-        read, runs = heads.decode([part.tobytes() for part in ranges], pieces, asked)
-    held = [
-        (int(asked[term]), of_block, int(posting["slot"]))
-        for term, of_block, first, stop in zip(
-            *(runs.term, runs.block.tolist(), runs.first, runs.stop), strict=True
-        )
-        for posting in read[first:stop]
-        if posting["count"]
-    ]
-    assert held == sorted(
-        (int(posting["term"]), of_block, int(posting["slot"]))
-        for of_block, part in enumerate(ranges)
-        for posting in part
-        if posting["term"] in asked and posting["count"]
-    )
-    sizes = np.bincount(runs.term, runs.stop - runs.first, len(asked))
-    assert runs.stops(len(asked)).tolist() == np.cumsum(sizes).tolist()
-
-
-def _rows(count: int) -> RowCounts:
-    return RowCounts(np.arange(count, dtype=np.int32), np.ones(count, dtype=np.uint16))
-
-
-def test_of_the_words_that_are_held_those_asked_for_last_stay() -> None:
-    held = HeldTerms(2 * (A_TERM + 600))
-    held.hold("a", {1: _rows(100), 2: _rows(100)})
-    assert held.get("a", [1]).keys() == {1}
-    held.hold("a", {3: _rows(100)})
-    assert held.get("a", [1, 2, 3]).keys() == {1, 3}
-    held.hold("a", {4: _rows(10_000)})
-    assert not held.get("a", [1, 3, 4])
-    assert held.size == 0
-    held.hold("a", {1: _rows(100)})
-    held.hold("b", {5: _rows(100)})
-    assert not held.get("a", [1, 5])
-    assert held.get("b", [1, 5]).keys() == {5}
-    assert held.size == A_TERM + 600
-
-
-def test_words_that_are_held_are_not_read_again_until_some_are_erased(changing: Pair) -> None:
-    question = corpus.questions(np.random.default_rng(5), 1)[0]
-    corpus_source: Any = changing.found._views.searcher._corpus
-    terms_reader = corpus_source._terms
-    changing.found.search(question, k=5, mode="lexical")
-    size = terms_reader._held.size
-    assert size > 0
-    changing.found.search(question, k=5, mode="lexical")
-    assert terms_reader._held.size == size
-    changing.found.add("Something else.", source="later")  # in the block that is not full
-    changing.found.search(question, k=5, mode="lexical")
-    assert terms_reader._held.size == size
-    changing.found.forget(source="talk0")
-    for memory in (changing.found, changing.exact):
-        assert "talk0" not in {hit.source for hit in memory.search(question, k=30, mode="lexical")}
-    assert terms_reader._held.size < size
 
 
 def test_scores_by_words_alone_are_the_same(same: Pair) -> None:
@@ -487,32 +371,6 @@ def test_a_space_that_is_made_anew_is_searched_as_before(changing: Pair) -> None
     before = places(changing.found.search(question, k=10))
     changing.exact.rebuild("fragments")
     assert places(changing.found.search(question, k=10)) == before
-
-
-def test_words_of_the_newest_fragments_are_read_again_after_a_rebuild(changing: Pair) -> None:
-    changing.found.add("The zorblatt sings.", source="last")
-    with Space(changing.found._database, "default").write() as writer:
-        [newest] = blocks.after(writer, writer.id, 0)[-1:]
-        last = int(blocks.read_rows(writer, newest)["fragment"].max())
-        store.renew_terms(writer, {last: terms("The quibbix sings.")})  # wrong, as damage makes it
-        writer.renew()
-    [hit] = changing.found.search("zorblatt", k=1, mode="lexical")
-    assert not hit.why.bm25
-    changing.exact.rebuild("fragments")
-    [hit] = changing.found.search("zorblatt", k=1, mode="lexical")
-    assert hit.source == "last"
-    assert hit.why.bm25
-
-
-def test_words_are_found_while_a_rebuild_gives_fragments_more_of_them(changing: Pair) -> None:
-    changing.found.search("zorblatt", k=1, mode="lexical")
-    more = terms(" ".join(f"zorblatt w{number}" for number in range(200)))
-    with Space(changing.found._database, "default").write() as writer:
-        full = next(block for block in blocks.after(writer, writer.id, 0) if block.is_sorted)
-        fragments = blocks.read_rows(writer, full)["fragment"]
-        store.renew_terms(writer, dict.fromkeys(fragments[fragments > 0].tolist(), more))
-    hits = changing.found.search("zorblatt", k=3, mode="lexical")
-    assert all(hit.why.bm25 for hit in hits)
 
 
 def test_a_removed_space_leaves_nothing_in_the_index(changing: Pair) -> None:

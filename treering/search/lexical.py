@@ -25,7 +25,6 @@ from treering.search.postings import (
     PostingRun,
     RunDirectory,
     Slots,
-    StoredPostings,
     TermPostings,
     are_among,
     count_postings,
@@ -95,7 +94,6 @@ class Lexical:
         self._columns: dict[int, Floats] = {}  # weights of wide terms by slot, for an idf of 1
         self._directory: RunDirectory | None = None
         self._gone_terms: NDArray[np.uint32] | None = None  # of postings whose row is gone, sorted
-        self._stored: StoredPostings | None = None  # the postings that are not here
         self._corpus: Corpus | None = None  # whose statistics count instead of those of the rows
 
     def __len__(self) -> int:
@@ -118,15 +116,6 @@ class Lexical:
         if self._is_gone is not None:
             more = np.zeros(len(lengths), dtype=np.bool_)
             result._is_gone = np.concatenate([self._is_gone, more])
-        return result
-
-    def reading(self, stored: StoredPostings) -> Lexical:
-        """Return an index of the same rows that reads postings when a query needs them."""
-        result = Lexical()
-        result._stored = stored
-        result._lengths, result._total = self._lengths, self._total
-        result._end.acquire()  # the free end stays that of this index
-        result._gone, result._is_gone = self._gone, self._is_gone
         return result
 
     def among(self, corpus: Corpus) -> Lexical:
@@ -225,9 +214,6 @@ class Lexical:
         slots: Codes = rows + np.searchsorted(before, rows, side="right")
         return slots
 
-    def _slots32(self, rows: Slots) -> Slots:
-        return self._slots(rows.astype(np.int64)).astype(np.int32) if len(self._gone) else rows
-
     def score(self, query: Terms) -> Floats:
         """Return BM25 of every row for a query, shape (N,); each term of it counts once."""
         size = self._lengths.size
@@ -292,9 +278,6 @@ class Lexical:
 
     def _frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return how many rows hold each term, without reading postings."""
-        if self._stored is not None:
-            looked_up = self._looked_up(terms)
-            return np.array([sum(map(len, of_term.slots)) for of_term in looked_up], dtype=np.int64)
         directory = self._directory_of_runs()
         held = (
             -self._lost(terms) if directory is None else directory.sizes(terms) - self._lost(terms)
@@ -410,7 +393,7 @@ class Lexical:
         entries = [entry for entry in seen if entry is not None]
         if len(entries) == len(looked_for):
             return entries
-        parts = self._of_runs(terms) if self._stored is None else self._of_stored(terms)
+        parts = self._of_runs(terms)
         held = np.array([sum(map(len, slots)) for slots, _ in parts], dtype=np.int64)
         held -= self._lost(terms)
         idfs = self._idf(terms, held)
@@ -438,16 +421,6 @@ class Lexical:
                 if where.stop > where.start:
                     slots.append(run.rows[where])
                     counts.append(run.counts[where])
-        return parts
-
-    def _of_stored(self, terms: NDArray[np.uint32]) -> list[PostingParts]:
-        """As ``_of_runs``, of stored postings, whose rows are all present."""
-        assert self._stored is not None  # asked before
-        parts: list[PostingParts] = []
-        for of_term in self._stored.read(terms):
-            some = [part for part in of_term if len(part.rows)]
-            slots = [self._slots32(part.rows) for part in some]
-            parts.append((slots, [part.counts for part in some]))
         return parts
 
     def _idf(self, terms: NDArray[np.uint32], frequency: NDArray[np.int64]) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,22 +188,6 @@ def _join_runs(first: PostingRun, second: PostingRun) -> PostingRun:
 
 PIECE = 1 << 14  # postings scored at a time
 FEW_POSTINGS = 1_024  # postings of a term that are joined when they are looked up
-
-
-@dataclass(frozen=True, slots=True)
-class RowCounts:
-    """Rows that hold a term, ascending, and how often each does."""
-
-    rows: Slots
-    counts: NDArray[np.uint16]
-
-
-class StoredPostings(Protocol):
-    """The postings of terms that are not in main memory."""
-
-    def read(self, terms: NDArray[np.uint32]) -> Sequence[Sequence[RowCounts]]:
-        """Return the postings of each term, in parts whose rows ascend from one to the next."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,7 @@ class Searcher:
 
     def counts(self, search: Search) -> SpaceCounts | None:
         """Return the counts of a space for the words of a query; None if it has no fragments."""
-        with self._corpus.searching(search.terms) as (_, snapshot):
+        with self._corpus.searching() as (_, snapshot):
             if snapshot is None or not len(snapshot):
                 return None
             asked = search.terms[0][:, 0].tolist()
@@ -246,7 +246,7 @@ class Searcher:
         whole, vectors = search.chat_unit == "rounds", search.vectors
         if vectors is None:
             vectors = self.embedded(self._without_names(search), search.mode)
-        with self._corpus.reading() if whole else self._corpus.searching(search.terms) as read:
+        with self._corpus.reading() if whole else self._corpus.searching() as read:
             reader, snapshot = read
             if snapshot is None or not len(snapshot):
                 yield reader, None
@@ -259,7 +259,7 @@ class Searcher:
     def _without_names(self, search: Search) -> Sequence[str]:
         if search.mode == "lexical" or not has_weights_of_people(search.plan):
             return search.queries
-        with self._corpus.searching(()) as (_, snapshot):
+        with self._corpus.searching() as (_, snapshot):
             if snapshot is None or among_people(snapshot, search.plan) is None:
                 return search.queries
             names = SpeakerNames.from_names(snapshot.speakers)

@@ -291,17 +291,15 @@ def widen(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int)
 class FragmentSource(Protocol):
     """The fragments of a space: columns held in memory, kept in step with it.
 
-    In a space that is too large, vectors and terms stay in the database, which finds candidates.
+    In a space that is too large, vectors stay in the database, which finds the nearest.
     """
 
     def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
         """A read transaction and the fragments as of it; None while the space is empty."""
         ...
 
-    def searching(
-        self, queries: Sequence[Terms]
-    ) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
-        """As ``reading``, for a search: it may have no other terms than those of the queries."""
+    def searching(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
+        """As ``reading``, for a search: it may leave the vectors in the database."""
         ...
 
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:

@@ -40,10 +40,7 @@ class SpaceColumns:
             return self.metadata.codes(reader, reader.id, self.entry, key)
 
     def citations(self) -> tuple[Codes, Codes]:
-        """See ``StoredColumns``. A text cites a source if it has its name or the end of its path.
-
-        None are found where the database keeps the words of a space.
-        """
+        """See ``StoredColumns``. A text cites a source by its name or the end of its path."""
         with self.space.read() as reader:
             shown = sources.shown_names(reader, set(np.unique(self.document).tolist()))
             names = [(number, name) for number, full in shown.items() for name in _names(full)]

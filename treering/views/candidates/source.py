@@ -1,38 +1,34 @@
 """Fragments of a space that may be too large for main memory.
 
-Up to a limit all columns are held, and every fragment is scored. Above it, terms and vectors stay
-in the database: it finds the nearest fragments by an index, and has the postings of the query's
-words. Both go into a snapshot like any other, so the same lines rank it, filter it and relate it.
+Up to a limit all columns are held, and every fragment is scored. Above it, vectors stay in the
+database, which finds the nearest fragments by an index. They go into a snapshot like any other, so
+the same lines rank it, filter it and relate it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, fields, replace
-from functools import partial
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.journal import blocks, damage, vector_blocks
+from treering.journal import vector_blocks
 from treering.journal.contract import Reader
 from treering.journal.postgres import nearest
 from treering.journal.postgres.database import PgConnection, PostgresDatabase
 from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
 from treering.records import Progress
-from treering.search.relations.contract import RowChange
 from treering.search.snapshot import Snapshot
-from treering.search.terms import Terms
 from treering.search.vectors import Block, Matrix, VectorBlocks
 from treering.split import Span
 from treering.views.candidates.database_vectors import DRAWN, DatabaseMatrix, DatabaseVectors, Held
-from treering.views.candidates.postings import SLOT_BITS, TermReader
 from treering.views.fragments import store
-from treering.views.fragments.columns import Column, EmbeddedRows, VectorRows, segment_of
+from treering.views.fragments.columns import EmbeddedRows, VectorRows
 from treering.views.fragments.table import Table
 
 log = logging.getLogger("treering")
@@ -45,8 +41,6 @@ LOADED: Final = 2_000
 
 ADDED: Final = 64
 """Vectors added at a time to an index, half a second of work: an erasure of them waits."""
-
-_NO_POSTINGS: Final = np.zeros(0, dtype=blocks.POSTING)
 
 
 class NoVectors(VectorRows):
@@ -75,48 +69,19 @@ class NoVectors(VectorRows):
         self._size -= len(gone)
 
 
-@dataclass(slots=True, kw_only=True)
-class SlimSnapshot(Snapshot):
-    """A snapshot without terms and vectors, and the ``places`` of its fragments.
-
-    A place is block and slot as one number; they ascend.
-    """
-
-    places: Codes
-
-
 class SlimTable(Table):
-    """The columns of a space but for terms and vectors."""
+    """The columns of a space but for vectors."""
 
     def _clear(self, width: int, total: int) -> None:
-        self._places = Column(np.int64)
         super()._clear(width, total)
         self._vectors = NoVectors(width)
 
-    def _columns(self) -> tuple[Column[Any], ...]:
-        return (*super()._columns(), self._places)
-
-    def _frozen(self, state: SpaceState, change: RowChange | None) -> SlimSnapshot:
-        base = super()._frozen(state, change)
-        columns = {field.name: getattr(base, field.name) for field in fields(base)}
-        return SlimSnapshot(**columns, places=self._places.values)
-
-    def _read(self, reader: SpaceReader, state: SpaceState, *, anew: bool) -> None:
-        last = int(self._fragment.values[-1]) if len(self._fragment) else 0
-        for block in blocks.after(reader, state.id, last):
-            first, rows = blocks.new_rows(reader, block, last)
-            with damage.decoding("the search index"), np.errstate(invalid="raise"):
-                segment = segment_of(first, rows, _NO_POSTINGS, True)
-            slots = first + np.flatnonzero(rows["fragment"] > 0)
-            self._places.extend((block.id << SLOT_BITS) + slots)
-            if len(segment):
-                self._append(segment, partial(store.speaker_of, reader))
-        self._read_numbers(reader, state)
-        if anew:
-            self._reading.rebuild()
-
-    def _read_numbers(self, reader: SpaceReader, state: SpaceState) -> None:
+    def _read_vectors(
+        self, reader: SpaceReader, state: SpaceState, beside: Sequence[Callable[[], object]]
+    ) -> None:
         """Read which fragments are embedded, and the numbers of their vectors."""
+        for task in beside:
+            task()
         if state.model is None:
             return
         before = self._last_vector
@@ -140,7 +105,6 @@ class CandidateSource:
         self._limit = limit
         self._drawn = drawn
         self._columns = SlimTable(space, room=None)
-        self._terms = TermReader()
         self._held = Held()
         self._is_large = False  # at the last search
         self._has_warned = False
@@ -150,21 +114,21 @@ class CandidateSource:
         return self._loaded.reading()
 
     @contextmanager
-    def searching(self, queries: Sequence[Terms]) -> Iterator[tuple[SpaceReader, Snapshot | None]]:
+    def searching(self) -> Iterator[tuple[SpaceReader, Snapshot | None]]:
         """See ``FragmentSource``."""
         if self._is_large or self._count() > self._limit:
             with self._columns.reading() as (reader, snapshot):
                 index = _index(reader)
                 self._is_large = snapshot is not None and len(snapshot) > self._limit
-                if self._is_large and index is not None and isinstance(snapshot, SlimSnapshot):
+                if self._is_large and index is not None and snapshot is not None:
                     assert snapshot.vector_number is not None  # the columns of a space have them
                     later = np.flatnonzero(snapshot.vector_number > index.mark)
                     if len(later) <= MOST_RECENT:
                         self._loaded.release()
-                        yield reader, self._with_candidates(reader, snapshot, index, later, queries)
+                        yield reader, self._with_candidates(reader, snapshot, index, later)
                         return
             self._warn()
-        with self._loaded.searching(queries) as whole:
+        with self._loaded.reading() as whole:
             yield whole
 
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
@@ -198,25 +162,13 @@ class CandidateSource:
             )
 
     def _with_candidates(
-        self,
-        reader: SpaceReader,
-        snapshot: SlimSnapshot,
-        index: VectorIndex,
-        later: Codes,
-        queries: Sequence[Terms],
+        self, reader: SpaceReader, snapshot: Snapshot, index: VectorIndex, later: Codes
     ) -> Snapshot:
-        """The snapshot of a search, with postings and vectors from the database."""
-        asked = np.unique(np.concatenate([np.zeros(0, np.uint32), *(q[:, 0] for q in queries)]))
-        lexical = snapshot.lexical.reading(self._terms.at_places(reader, snapshot.places))
-        lexical.rarity(asked.tolist())  # reads all postings of the search together
+        """The snapshot of a search, with vectors from the database."""
         vectors = DatabaseVectors(reader, snapshot, index, later, self._held, self._drawn)
         matrix = DatabaseMatrix(vectors, len(snapshot), self._all_vectors)
-        return replace(
-            snapshot,
-            items=replace(snapshot.items, vectors=matrix),
-            lexical=lexical,
-            cosines=vectors,
-        )
+        items = replace(snapshot.items, vectors=matrix)
+        return replace(snapshot, items=items, cosines=vectors)
 
     def _all_vectors(self) -> Matrix:
         """All vectors, as of the transaction that this thread is in."""

@@ -27,7 +27,6 @@ from treering.search.metadata import Metadata
 from treering.search.relations.contract import MISSING, Items, RowChange
 from treering.search.snapshot import Names, Snapshot
 from treering.search.stored import SpaceColumns
-from treering.search.terms import Terms
 from treering.split import Span
 from treering.views.fragments import store
 from treering.views.fragments.columns import Column, EmbeddedRows, Segment, VectorRows
@@ -90,10 +89,7 @@ class Table:
             finally:
                 self._lock.release()
 
-    def searching(
-        self,
-        queries: Sequence[Terms],  # noqa: ARG002
-    ) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
+    def searching(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
         """See ``FragmentSource``: the columns serve every search."""
         return self.reading()
 
