@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -57,7 +57,7 @@ def copy_space(source: Memory, target: Memory, *, progress: Progress | None = No
     """
     space = source.stats().space
     there = _Lines.of_target(target)
-    refuse_clashes({space: _others(there, source)})
+    _refuse_others(space, there, source)
     sent = _Lines()
     receipts = _send(source, target, there, sent, progress)
     now, copied = _Lines.from_memory(source), _Lines.from_memory(target)
@@ -73,22 +73,15 @@ def copy_space(source: Memory, target: Memory, *, progress: Progress | None = No
     )
 
 
-def clashes(source: Memory, target: Memory) -> int:
-    """How many entries or notes a target holds that the source does not, or holds otherwise.
-
-    Raises JournalCorrupt if the target is damaged.
-    """
-    return _others(_Lines.of_target(target), source)
-
-
-def refuse_clashes(counts: Mapping[str, int]) -> None:
-    """Raise InputError, naming them, if spaces of a target hold what those of the source do not."""
-    clashing = [f"{name!r} ({count:,})" for name, count in counts.items() if count]
-    if clashing:
+def _refuse_others(space: str, there: _Lines, source: Memory) -> None:
+    """Raise InputError if a target holds lines that the source does not."""
+    # A target that is empty costs no reading.
+    others = len(there.digests - _Lines.from_memory(source).digests) if there.digests else 0
+    if others:
         raise InputError(
-            "nothing was copied: the target has entries or notes that the source does not have, or "
-            f"has otherwise, in space {', '.join(clashing)}; copy into spaces that are empty or "
-            "hold part of a copy: remove those first, or give another memory. To add to what is "
+            f"nothing was copied to space {space!r}: the target has {others:,} entries or notes "
+            "that the source does not have, or has otherwise; copy into a space that is empty or "
+            "holds part of a copy: remove it first, or give another memory. To add to what is "
             "there, export and import"
         )
 
@@ -144,11 +137,6 @@ class _Lines:
     def digest(self) -> str:
         """Return one digest of all lines, in any order."""
         return hashlib.sha256(b"".join(sorted(self.digests))).hexdigest()
-
-
-def _others(there: _Lines, source: Memory) -> int:
-    """How many lines of a target the source does not have; one that is empty costs no reading."""
-    return len(there.digests - _Lines.from_memory(source).digests) if there.digests else 0
 
 
 def _send(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,9 +20,7 @@ from tests.embedders import HashingEmbedder
 from tests.raised import raises
 from treering.bulk.ingest import bulk_ingest
 from treering.bulk.ray_actors import RayActors
-from treering.bulk.worker import WorkerTask
 from treering.errors import InputError
-from treering.split import FragmentSize
 
 pytestmark = pytest.mark.both_engines
 
@@ -72,14 +68,6 @@ def test_an_actor_that_is_killed_half_way_costs_no_row(
     assert journal(memory) == journal(serial)
     assert memory.stats().fragments == serial.stats().fragments
     assert is_whole(memory)
-
-
-def test_actors_may_be_killed_from_outside() -> None:
-    with RayActors(HashingEmbedder(), 2, "auto") as pool:
-        pending = [pool.submit(WorkerTask({}, FragmentSize())) for _ in range(20)]
-        os.kill(random.Random(1).choice(pool.pids()), signal.SIGKILL)
-        pending += [pool.submit(WorkerTask({}, FragmentSize())) for _ in range(20)]
-        assert [pool.collect(task).pieces for task in pending] == [{}] * 40
 
 
 def test_more_workers_than_processors_are_refused() -> None:

@@ -43,7 +43,6 @@ def test_commands_are_neither_sent_nor_remembered(
         "/help",
         "/context",
         "/nonsense x",
-        "/name",
         "I am here.",
         "/context What now?",
         "/quit",
@@ -52,7 +51,6 @@ def test_commands_are_neither_sent_nor_remembered(
     assert "/forget erase your last message and its reply for good" in shown
     assert "nothing was sent yet" in shown
     assert "there is no command /nonsense, and nothing was sent" in shown
-    assert "your name is not known yet" in shown
     assert "What now?" in shown
     assert "tokens; nothing was sent" in shown
     assert texts(treering) == ["I am here.", "Welcome."]
@@ -83,11 +81,9 @@ def test_a_round_is_forgotten_after_a_question(
 def test_what_is_said_belongs_to_who_has_a_name(
     treering: Treering, settings: dict[str, str], tmp_path: Path
 ) -> None:
-    typed = ["Hello.", "/name Ana", "I live in Porto.", "/quit"]
-    shown = chat(tmp_path, ["Hi.", "Nice."], typed)
-    assert "you are Ana" in shown
+    chat(tmp_path, ["Nice."], ["I live in Porto.", "/quit"], "--name", "Ana")
     speakers = [entry["speaker"] for entry in records(treering("list", "--json"))]
-    assert speakers == ["user", "assistant", "Ana", "assistant"]
+    assert speakers == ["Ana", "assistant"]
     assert "ana" in treering("facts").stdout
 
 

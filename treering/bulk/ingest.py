@@ -9,10 +9,9 @@ views have not read.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from treering.records import JSON, Kind, Progress, Receipt, Skipped
 from treering.views.registry import Views
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IngestReport:
     """The result of a bulk ingest; all of it is durable.
 
@@ -37,21 +36,29 @@ class IngestReport:
     ``seconds``, and ``worker_seconds`` of the workers' processors.
     """
 
-    files: int
-    added: int
-    unchanged: int
-    removed: int
-    moved: int
-    masked: int
-    private: int
-    pending: int
-    texts: int
-    chars: int
-    seconds: float
-    workers: int
-    worker_seconds: float
-    skipped: tuple[Skipped, ...] = ()
-    gone: tuple[str, ...] = ()
+    files: int = 0
+    added: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    moved: int = 0
+    masked: int = 0
+    private: int = 0
+    pending: int = 0
+    texts: int = 0
+    chars: int = 0
+    seconds: float = 0.0
+    workers: int = 0
+    worker_seconds: float = 0.0
+    skipped: list[Skipped] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+    def _count(self, receipt: Receipt) -> None:
+        self.added += receipt.added
+        self.unchanged += receipt.unchanged
+        self.removed += receipt.removed
+        self.moved += receipt.moved
+        self.skipped += receipt.skipped
+        self.gone += receipt.gone
 
 
 def bulk_ingest(
@@ -92,7 +99,8 @@ def bulk_ingest(
     space, views, intake, *_ = memory_parts(memory)
     envelope = Envelope.check(kind, at, speaker, session, metadata, mask, encoding=encoding)
     intake.recover()  # entries of an interrupted call come before new ones
-    counts = _Counts()
+    report = IngestReport()
+    last: object = None  # of the files that are counted: a large one has several receipts
     embedded = 0  # before the second step, in which progress begins at 0
     total = 0
 
@@ -107,46 +115,20 @@ def bulk_ingest(
                 # Closed at once on an error: the rest of a large file can be recovered then.
                 with closing(_receipts(memory, place, source, envelope)) as receipts:
                     for name, receipt in receipts:
-                        counts.add(name, receipt)
+                        report._count(receipt)
+                        if name != last and (receipt.added or receipt.unchanged):
+                            report.files += 1
+                            last = name
                         if progress is not None:
-                            progress(counts.numbers["added"], 0)
+                            progress(report.added, 0)
             total, embedded = views.count_pending(), ahead.done.entries
-            pending = _build(views)
+            report.pending = _build(views)
     done, hidden = ahead.done, envelope.count(Receipt())
-    names = ("files", "added", "unchanged", "removed", "moved")
-    return IngestReport(
-        **{name: counts.numbers[name] for name in names},
-        masked=hidden.masked,
-        private=hidden.private,
-        pending=pending,
-        texts=done.texts,
-        chars=done.chars,
-        seconds=time.monotonic() - began,
-        workers=pool.size,
-        worker_seconds=done.seconds,
-        skipped=tuple(counts.skipped),
-        gone=tuple(counts.gone),
-    )
-
-
-class _Counts:
-    """The sums of receipts, and the number of files."""
-
-    def __init__(self) -> None:
-        self.numbers: Counter[str] = Counter()
-        self.skipped: list[Skipped] = []
-        self.gone: list[str] = []
-        self._last: object = None
-
-    def add(self, name: object, receipt: Receipt) -> None:
-        """Count a receipt; a large file has several of one name."""
-        for number in ("added", "unchanged", "removed", "moved"):
-            self.numbers[number] += getattr(receipt, number)
-        if name != self._last and (receipt.added or receipt.unchanged):
-            self.numbers["files"] += 1
-            self._last = name
-        self.skipped += receipt.skipped
-        self.gone += receipt.gone
+    report.masked, report.private = hidden.masked, hidden.private
+    report.texts, report.chars = done.texts, done.chars
+    report.workers, report.worker_seconds = pool.size, done.seconds
+    report.seconds = time.monotonic() - began
+    return report
 
 
 def _build(views: Views) -> int:

@@ -82,12 +82,6 @@ class RayActors:
             derived: Derived = ray.get(pending)
         return derived
 
-    def pids(self) -> list[int]:
-        """Return the numbers of the actors' processes."""
-        with _ray_errors():
-            pids: list[int] = ray.get([actor.pid.remote() for actor in self._actors])
-        return pids
-
     def _await_start(self) -> None:
         """Wait until all actors run. Raise InputError if they have another treering."""
         with _ray_errors():
@@ -105,9 +99,6 @@ class RayActors:
 class _Actor(Worker):
     def version(self) -> str:
         return treering.__version__
-
-    def pid(self) -> int:
-        return os.getpid()
 
 
 def _size(asked: int | None, gpus: int) -> int:

@@ -26,7 +26,6 @@ HELP = """\
 /context        what the model was shown for your last message
 /context TEXT   what it would be shown for TEXT, which is not sent
 /forget         erase your last message and its reply for good
-/name NAME      say who you are; facts are kept under your name
 /quit           leave, as Ctrl-D does
 A message that begins with a slash is sent with a space before it. Commands are not remembered."""
 
@@ -98,7 +97,6 @@ class Talk:
             "help": lambda _: note(HELP),
             "context": self._context,
             "forget": lambda _: self._forget(),
-            "name": self._name,
         }
         if name not in commands:
             note(f"there is no command /{name}, and nothing was sent; /help lists them")
@@ -157,13 +155,6 @@ class Talk:
         while start > 0 and _is_one_message(recent[start - 1], recent[start]):
             start -= 1
         return list(recent[start:])
-
-    def _name(self, name: str) -> None:
-        if name:
-            self.speaker = name
-        note(
-            f"you are {self.speaker}" if self.speaker else "your name is not known yet: /name NAME"
-        )
 
 
 def _is_one_message(earlier: Entry, later: Entry) -> bool:

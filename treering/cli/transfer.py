@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -174,11 +174,10 @@ def _new_file(path: Path, force: bool) -> Iterator[TextIO]:
 def copy(run: Run, from_: str, to: str, space: list[str] | None = None) -> None:
     """Copy a memory, or spaces of it, between files, servers and PostgreSQL; compare both sides.
 
-    Entries keep their ids, places, times and metadata, spaces their settings. Nothing is copied if
-    a space of the target holds anything else: all such spaces are named. After an interruption the
-    same command continues. Exits with 6 if the source has changed meanwhile. Not copied are the
-    keys of a server, what models have cost, and all derived data: the embedding model of the target
-    makes it again.
+    Entries keep their ids, places, times and metadata, spaces their settings. The command ends at a
+    space of the target that holds anything else. After an interruption the same command continues.
+    Exits with 6 if the source has changed meanwhile. Not copied are the keys of a server, what
+    models have cost, and all derived data: the embedding model of the target makes it again.
     """
     source = replace(run, url=from_, embedder=None, is_named=True)
     target = replace(run, url=to, is_named=True)
@@ -190,7 +189,6 @@ def copy(run: Run, from_: str, to: str, space: list[str] | None = None) -> None:
     if is_same:
         raise InputError(f"{target.place} is the memory itself; give another one to copy to")
     names = space or _spaces(source, run.named_space)
-    _refuse_clashes(source, target, names)
     for name in names:
         with _name_space(name):
             _copy_space(run, source.in_space(name), target.in_space(name))
@@ -238,21 +236,6 @@ def _copy_space(run: Run, source: Run, target: Run) -> None:
     )
     if done.pending:
         note(f"{done.pending} wait to be indexed; `treering settle` goes on")
-
-
-def _refuse_clashes(source: Run, target: Run, names: Sequence[str]) -> None:
-    """Raise InputError, before anything is copied, if spaces of the target hold anything else."""
-    from treering.copying import clashes, refuse_clashes
-
-    counts = {}
-    for name in names:
-        with source.in_space(name).memory() as here:
-            try:
-                with target.in_space(name).memory() as there:
-                    counts[name] = clashes(here, there)
-            except UnknownName:  # copying makes it
-                continue
-    refuse_clashes(counts)
 
 
 def _spaces(source: Run, named: str | None) -> list[str]:

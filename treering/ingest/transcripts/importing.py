@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
@@ -37,7 +36,6 @@ from treering.ingest.transcripts.registry import (
     line_format_of,
 )
 from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
-from treering.journal.sqlite import connection
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
 from treering.text import storable
@@ -117,7 +115,6 @@ def import_content(
         if not content.exists():
             raise InputError(f"there is no file or folder {content}")
         files.refuse_memory(content)
-        _refuse_closed_memory(content)
         if not is_export(content):
             return _import_conversations(content, take_in, options, progress)
         content = _export_lines(content)
@@ -151,18 +148,6 @@ def is_export(path: Path) -> bool:
         return False
     first = head_of(path).partition("\n")[0]
     return first.lstrip("\ufeff").startswith("{") and f'"format": "{exchange.FORMAT}"' in first
-
-
-def _refuse_closed_memory(path: Path) -> None:
-    if not path.is_file():
-        return
-    with files.open_file(path) as stream:
-        header = stream.read(connection.HEADER_BYTES)
-    if connection.begins_a_memory(header):
-        raise InputError(
-            f"{path} is a memory, and no conversation; `treering copy {quote(str(path))} TO` "
-            "copies it, and import takes in what `treering export` writes of it"
-        )
 
 
 def _export_lines(path: Path) -> Iterator[str]:
