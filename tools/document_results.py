@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 
+from treering.views.presets import preset_of
 from treering_bench.metrics.evidence import BUDGETS
 from treering_bench.paper import experiments_table
 from treering_bench.perf import report as speed
@@ -39,6 +40,8 @@ _SPEED = (
     ("code", "code", 300_000, "indexing 300,000 lines of Python"),
 )
 """File, operation, size, description. An operation without a measurement gets no row."""
+FILLED = 1_000
+"""The tokens that a preset without a number of hits fills: 800 words, as FragRel has it."""
 _MARKED = re.compile(r"<!-- (?P<name>[a-z-]+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
 
 
@@ -80,14 +83,16 @@ def _presets_table() -> str:
         preset = measured.run.settings["preset"]
         plain = titled(as_it_comes[measured.run.benchmark])
         for (title, by_preset), (_, ours) in zip(titled(measured), plain, strict=True):
-            found, tokens = (_values(by_preset, metric) for metric in ("recall@all", "tokens@all"))
+            spent, hits = _mean(_values(by_preset, "tokens@all")), "all"
+            if "k" not in preset_of(preset).choices:
+                spent, hits = FILLED, f"{FILLED}tokens"
+            found = _values(by_preset, f"recall@{hits}")
             gap = difference(found, _values(ours, "recall@10"))
             assert gap is not None  # both are of the same questions
             shown = f"{100 * gap.mean:+.1f} [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
-            spent = _mean(tokens)
             room = next((budget for budget in BUDGETS if budget >= spent), BUDGETS[-1])
             within = f"{_both(ours, f'{room}tokens')} ({room:,})"
-            cells = [_both(by_preset, "all"), f"{spent:,.0f}", _both(ours, "10"), shown, within]
+            cells = [_both(by_preset, hits), f"{spent:,.0f}", _both(ours, "10"), shown, within]
             rows.append([title, str(len(found)), f"`{preset}`", *cells])
     head = ["benchmark", "questions", "preset", "finds / all", "in tokens", "ten hits of search"]
     return f"{table([*head, 'difference (95 %)', 'search within tokens'], rows)}\n"
