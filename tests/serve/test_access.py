@@ -217,7 +217,6 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/entries": {"text": "mine"},
     "/v1/entries/{entry_id}": {"text": "mine"},
     "/v1/forget": {"source": "notes"},
-    "/v1/share": {"ids": ["a"], "to": "ana"},
     "/v1/supersede": {"old": "a", "new": "b"},
     "/v1/search": {"query": "spare key flowerpot"},
     "/v1/search-many": {"queries": ["spare key flowerpot"]},

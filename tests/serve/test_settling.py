@@ -24,7 +24,7 @@ from treering.llm.scripted import Request, ScriptedLLM
 from treering.serve import spaces
 from treering.serve.app import create_app
 from treering.serve.settings import ServerSettings
-from treering.serve.settling import AGAIN_S, IDLE_S, WATCHING, IdleSettler, Settling
+from treering.serve.settling import AGAIN_S, IDLE_S, IdleSettler, Settling
 from treering.serve.tenant import Tenant
 
 WAIT_S = 30
@@ -127,8 +127,8 @@ class Clock:
 def idle_settler(client: TestClient, tokens: int, clock: Clock) -> IdleSettler:
     settler: IdleSettler = client.app.state.idle  # type: ignore[attr-defined]
     settler.tokens, settler.now = tokens, lambda: clock.now
-    settler.begin_request(waits=False)
-    return settler
+    with settler.during_request("GET", "/v1/stats"):
+        return settler
 
 
 def look(client: TestClient, settler: IdleSettler) -> str | None:
@@ -147,7 +147,6 @@ def test_pending_work_is_done_while_idle_within_the_tokens_of_a_day(
     serve: Serve, path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = path if engine == "sqlite" else new_schema()
-    monkeypatch.setattr(spaces, "FIGURES_S", 0.0)
     clock, llm = Clock(), ScriptedLLM(one_topic)
     monkeypatch.setattr(spaces, "today", lambda: clock.now.toordinal())
     client = serve(url=url, llm=llm)
@@ -199,17 +198,18 @@ def test_monitors_and_open_streams_do_not_keep_a_server_busy(client: TestClient)
     clock = Clock()
     settler = idle_settler(client, 1, clock)
     client.get("/v1/stats")
+    assert not settler.is_idle
     clock.wait(IDLE_S)
-    for path in WATCHING:
+    for path in ("/metrics", "/healthz", "/readyz"):
         client.get(path)
     assert settler.is_idle
-    settler.begin_request(waits=False)
-    clock.wait(IDLE_S)
-    assert settler.is_idle
-    settler.begin_request(waits=True)
-    clock.wait(IDLE_S)
-    assert not settler.is_idle
-    settler.end_request()
+    with settler.during_request("GET", "/mcp"):
+        assert not settler.is_idle
+        clock.wait(IDLE_S)
+        assert settler.is_idle
+    with settler.during_request("POST", "/mcp"):
+        clock.wait(IDLE_S)
+        assert not settler.is_idle
     assert not settler.is_idle
 
 

@@ -12,7 +12,6 @@ from starlette.testclient import TestClient
 
 from tests.embedders import HashingEmbedder, down
 from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.serve import spaces as spaces_module
 from treering.serve import traces
 from treering.serve.app import create_app
 from treering.serve.metrics import MEMORY
@@ -57,16 +56,6 @@ def test_metrics_have_the_figures_of_the_memory(serve: Serve) -> None:
     assert found["treering_bytes"] > 10_000
     assert found["treering_pending"] == 1
     assert abs(found["treering_last_added_seconds"] - time.time()) < 3_600
-
-
-def test_the_figures_of_the_memory_are_read_from_time_to_time(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert samples(client)["treering_entries"] == 0
-    client.post("/v1/entries", json={"text": "Ana keeps bees."})
-    assert samples(client)["treering_entries"] == 0
-    monkeypatch.setattr(spaces_module, "FIGURES_S", 0.0)
-    assert samples(client)["treering_entries"] == 1
 
 
 def test_a_key_gets_no_figures_of_the_whole_memory(serve: Serve, make_key: MakeKey) -> None:

@@ -28,6 +28,7 @@ from treering.views.code.rounds.git import Git
 
 if TYPE_CHECKING:
     from treering.serve.issuer import Issuer
+    from treering.serve.settling import IdleSettler
 
 SPACE_HEADER = "x-treering-space"
 NO_KEY_SENT = "this server requires a key"
@@ -82,16 +83,22 @@ class Access:
         """Whether callers need no key."""
         return not self._closed
 
-    async def admit(self, headers: Headers, http_version: str) -> Caller:
+    async def admit(self, headers: Headers, http_version: str = "1.1") -> Caller:
         """Return the caller, by a key or by a token of the issuer.
 
         Raise AccessDenied, InputError, ServerUnavailable.
         """
-        token = _sent_token(headers)
-        if self.issuer is None or not token or token.startswith(keys.PREFIX):
-            return self.caller(headers, http_version)
-        caller = await self.issuer.caller(token)
-        return caller.in_space(name_in(headers, SPACE_HEADER))
+        token, named = _sent_token(headers), name_in(headers, SPACE_HEADER)
+        if self.issuer is not None and token and not token.startswith(keys.PREFIX):
+            return (await self.issuer.caller(token)).in_space(named)
+        if time.monotonic() - self._read > REFRESH_S:
+            self.read_keys()  # in the event loop: the table is small, and readers never wait
+        if self._closed:
+            return self._holder(token).in_space(named)
+        if not self._settings.behind_proxy:
+            _refuse_proxied(headers, http_version)
+        _refuse_other_sites(headers)
+        return Caller(None, EVERYTHING, named or self._settings.space)
 
     def refusal(self, error: TreeringError, headers: Headers) -> Response:
         """Return the answer to a request that is refused; it says where to sign in."""
@@ -102,17 +109,6 @@ class Access:
         elif self.issuer is not None and isinstance(error, AccessDenied):
             answer.headers["WWW-Authenticate"] = self.issuer.challenge("insufficient_scope")
         return answer
-
-    def caller(self, headers: Headers, http_version: str = "1.1") -> Caller:
-        """Return the caller. Raise AccessDenied, InputError."""
-        self._refresh()
-        named = name_in(headers, SPACE_HEADER)
-        if not self._closed:
-            if not self._settings.behind_proxy:
-                _refuse_proxied(headers, http_version)
-            _refuse_other_sites(headers)
-            return Caller(None, EVERYTHING, named or self._settings.space)
-        return self._holder(_sent_token(headers)).in_space(named)
 
     def _holder(self, token: str) -> Caller:
         """Return the holder of a key. Raise KeyUnknown."""
@@ -125,10 +121,11 @@ class Access:
             stored = self._keys.get(keys.digest(token))
         if stored is None:
             raise KeyUnknown("this key is unknown or was removed")
-        if stored.expires is not None and stored.expires <= now():
+        caller, expires = stored
+        if expires is not None and expires <= now():
             raise KeyUnknown("this key has expired; ask the owner of the memory for a new one")
-        self._used[str(stored.caller.key)] = now()
-        return stored.caller
+        self._used[str(caller.key)] = now()
+        return caller
 
     def _may_read_again(self) -> bool:
         second = int(time.monotonic())
@@ -140,16 +137,8 @@ class Access:
         used, self._used = self._used, {}
         return used
 
-    def _refresh(self) -> None:
-        """Read the keys again, in the event loop: the table is small, and readers never wait.
-
-        A memory that has had a key needs one, also after its last key was removed.
-        """
-        if time.monotonic() - self._read > REFRESH_S:
-            self.read_keys()
-
     def read_keys(self) -> None:
-        """Read the keys now."""
+        """Read the keys now. A memory that has had a key needs one, also once the last is gone."""
         self._keys = keys.keys_by_digest(self._database)
         self._read = time.monotonic()
         needs_key = self.issuer is not None or not self._settings.loopback
@@ -162,9 +151,10 @@ class AccessMiddleware:
     All requests pass here, so no route can forget the roles that it needs.
     """
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, idle: IdleSettler) -> None:
         self._app = app
         self._access = access
+        self._idle = idle
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check a request, then pass it on."""
@@ -179,7 +169,8 @@ class AccessMiddleware:
             await self._access.refusal(error, headers)(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
-        await self._app(scope, receive, send)
+        with self._idle.during_request(scope["method"], scope["path"]):
+            await self._app(scope, receive, send)
 
 
 def caller_of(connection: HTTPConnection) -> Caller:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from treering import __version__
 from treering.errors import LLMNotConfigured, MissingExtra
 from treering.hints import Hint
+from treering.journal.space import Space, begin
 from treering.llm.settings import HOW_TO_CONFIGURE, is_configured
 
 try:  # imported here, so that a missing extra is named
@@ -29,7 +30,7 @@ from treering.serve.rest import chat, custom, upkeep
 from treering.serve.rest.routes import operation_routes
 from treering.serve.schema import DescribedAPI
 from treering.serve.settings import ServerSettings
-from treering.serve.settling import IdleMiddleware, IdleSettler, Settling
+from treering.serve.settling import IdleSettler, Settling
 from treering.serve.spaces import Spaces
 from treering.serve.threads import SHARE, start_task
 from treering.serve.traces import Traces
@@ -49,8 +50,8 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     spaces = Spaces(settings, traces, metrics)
     try:
         access = Access(settings, spaces.database)
-        if access.is_open:
-            spaces.begin(settings.space)  # the space of callers that name none
+        if access.is_open:  # the space of callers that name none
+            begin(Space(spaces.database, settings.space), create=True)
     except BaseException:
         spaces.close()
         raise
@@ -100,14 +101,13 @@ def _add_middleware(
     app: FastAPI, settings: ServerSettings, access: Access, metrics: Metrics, traces: Traces
 ) -> None:
     """Add the layers, the innermost first: the last one added sees a request first."""
-    app.add_middleware(IdleMiddleware, settler=app.state.idle)
     app.add_middleware(
         RateMiddleware,
         rate=settings.requests_per_s,
         burst=settings.burst,
         most=-(-settings.max_requests // SHARE),
     )
-    app.add_middleware(AccessMiddleware, access=access)
+    app.add_middleware(AccessMiddleware, access=access, idle=app.state.idle)
     app.add_middleware(problems.StopMiddleware)
     app.add_middleware(
         CrowdMiddleware,

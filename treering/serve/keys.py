@@ -151,26 +151,17 @@ def note_uses(database: Database, uses: Mapping[str, int]) -> None:
                 writer.execute("UPDATE serve_key SET used = ? WHERE id = ?", (at, identity))
 
 
-@dataclass(frozen=True, slots=True)
-class StoredKey:
-    """A key as a server looks it up; ``expires`` is in microseconds since 1970."""
-
-    caller: Caller
-    expires: int | None
-
-
-def keys_by_digest(database: Database) -> dict[bytes, StoredKey]:
-    """Return every key by its digest."""
-    stored: dict[bytes, StoredKey] = {}
+def keys_by_digest(database: Database) -> dict[bytes, tuple[Caller, int | None]]:
+    """Return the holder of every key by its digest, and when it ends in microseconds since 1970."""
+    callers: dict[bytes, tuple[Caller, int | None]] = {}
     with database.read() as reader:
         for held, identity, space, roles, expires in reader.rows(
             "SELECT digest, id, space, roles, expires FROM serve_key ORDER BY created, space"
         ):
-            before = stored.get(bytes(held))
-            grants = before.caller.grants if before else ()
+            caller, _ = callers.get(bytes(held), (Caller(str(identity), ()), None))
             grant = Grant(str(space), frozenset(str(roles).split()))
-            stored[bytes(held)] = StoredKey(Caller(str(identity), (*grants, grant)), expires)
-    return stored
+            callers[bytes(held)] = replace(caller, grants=(*caller.grants, grant)), expires
+    return callers
 
 
 def _id(text: str) -> str:

@@ -23,13 +23,8 @@ ADD: Final = frozenset({"add"})
 FULL: Final = frozenset({"full"})
 OPERATOR: Final = frozenset({"operator"})
 
-ROLES: Final[Mapping[str, str]] = {
-    "read": "search, list, ask and export",
-    "add": "add entries and rounds of code, and read nothing",
-    "full": "do all in a space: also change, forget, configure and import",
-    "operator": "see the figures of the whole memory in /metrics",
-}
-"""What the holder of each role may do; a key may have several."""
+ROLES: Final = ("read", "add", "full", "operator")
+"""A key may have several. Operators see the figures of the whole memory."""
 
 NEEDED: Final[Mapping[tuple[str, str], Roles]] = {
     **{(row.verb, f"/v1{row.path}"): row.roles for row in OPERATIONS if row.verb != "GET"},

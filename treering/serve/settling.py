@@ -6,12 +6,11 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
-
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from treering.errors import ServerUnavailable, TreeringError
 from treering.journal import ledger, storage
@@ -35,8 +34,7 @@ LOOK_S: Final = 5.0
 AGAIN_S: Final = 3_600.0
 """Every space is settled again after this time: its work may have failed, or only time made it."""
 
-WATCHING: Final = frozenset({"/metrics", "/healthz", "/readyz"})
-"""Monitors ask for these all the time; a server that nobody else uses is idle."""
+METRICS: Final = "/metrics"  # monitors ask for it all the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +129,22 @@ class IdleSettler:
         self._last_request = now()
         self._settled: dict[str, tuple[object, datetime]] = {}
 
-    def begin_request(self, *, waits: bool) -> None:
-        """Note a request; ``waits``: until ``end_request``."""
-        self._last_request = self.now()
-        self._under_way += waits
+    @contextmanager
+    def during_request(self, method: str, path: str) -> Iterator[None]:
+        """Note that a request is under way, unless a monitor sends it.
 
-    def end_request(self) -> None:
-        """Note the end of a request."""
-        self._last_request = self.now()
-        self._under_way -= 1
+        One that may read its reply for hours, as MCP clients do, counts when it comes alone.
+        """
+        waits = method != "GET"
+        if path != METRICS:
+            self._last_request = self.now()
+            self._under_way += waits
+        try:
+            yield
+        finally:
+            if path != METRICS and waits:
+                self._last_request = self.now()
+                self._under_way -= 1
 
     @property
     def is_idle(self) -> bool:
@@ -247,24 +252,3 @@ def _states(reader: Reader) -> dict[str, object]:
     )
     states: dict[str, object] = {str(name): numbers for name, *numbers in rows}
     return {name: states[name] for name in names(reader) if name in states}
-
-
-class IdleMiddleware:
-    """Reports requests to the settler."""
-
-    def __init__(self, app: ASGIApp, settler: IdleSettler) -> None:
-        self._app = app
-        self._settler = settler
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        if scope["type"] != "http" or scope["path"] in WATCHING:
-            await self._app(scope, receive, send)
-            return
-        waits = scope["method"] != "GET"  # an MCP client reads one reply for hours
-        self._settler.begin_request(waits=waits)
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            if waits:
-                self._settler.end_request()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -45,9 +44,6 @@ MAX_OPEN = 64
 SCRUB_PAUSE_S = 10.0
 """The time between two attempts to scrub text from the file that was erased beside a reader."""
 
-FIGURES_S = 15.0
-"""The age of the figures of the memory: they count all entries, and Prometheus asks as often."""
-
 
 def today() -> int:
     """Return the day of UTC, by number."""
@@ -70,8 +66,6 @@ class Spaces:
         self._embedders_lock = threading.Lock()
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._threads = Threads(traces)
-        self._figures: asyncio.Task[dict[str, float]] | None = None
-        self._figures_begun = 0.0
         self.calls_left = 0
         """The number of calls under way when the spaces were closed."""
 
@@ -101,13 +95,10 @@ class Spaces:
             await self._threads.run("write", partial(_upkeep, self.database, take_uses()))
             await asyncio.sleep(SCRUB_PAUSE_S)
 
-    def begin(self, name: str) -> None:
+    async def begin(self, name: str) -> None:
         """Make a space unless it exists. Raise InputError, JournalError."""
-        begin(Space(self.database, checked_name(name, "space") or ""), create=True)
-
-    async def begin_in_thread(self, name: str) -> None:
-        """As ``begin``, beside other requests."""
-        await self._threads.run("write", partial(self.begin, name))
+        space = Space(self.database, checked_name(name, "space") or "")
+        await self._threads.run("write", partial(begin, space, create=True))
 
     async def read(self, work: Callable[[Reader], T]) -> T:
         """Return the result of a read transaction of all spaces. Raise JournalError."""
@@ -125,14 +116,9 @@ class Spaces:
     async def figures(self) -> dict[str, float]:
         """Return the figures of the whole memory, by the names of ``metrics.MEMORY``.
 
-        They are read at most every ``FIGURES_S`` seconds. Raise JournalError.
+        Raise JournalError.
         """
-        now = time.monotonic()
-        read = self._figures
-        if read is None or (read.done() and now > self._figures_begun + FIGURES_S):
-            read, self._figures_begun = start_task(self.read(self._read_figures)), now
-            self._figures = read
-        return await asyncio.shield(read)
+        return await self.read(self._read_figures)
 
     def close(self, uses: Mapping[str, int] | None = None) -> None:
         """Wait for the calls that have begun, then close the models and the file.

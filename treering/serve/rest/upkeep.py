@@ -61,7 +61,7 @@ async def begin_space(name: str, request: Request) -> list[str]:
     """Make an empty space; the first entry of a space makes it, too."""
     tenant_spaces: Spaces = request.app.state.spaces
     caller_of(request).ensure(roles.FULL, name)
-    await tenant_spaces.begin_in_thread(name)
+    await tenant_spaces.begin(name)
     return await spaces(request)
 
 
