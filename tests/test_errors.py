@@ -55,6 +55,7 @@ CLASSES = [
     ("llm_unavailable", None, 5, 503),
     ("missing_extra", None, 1, 501),
     ("model_mismatch", None, 4, 409),
+    ("quota_exceeded", None, 1, 403),
     ("reply_discarded", None, 5, 409),
     ("request_under_way", None, 1, 409),
     ("server_error", None, 1, 500),

@@ -31,6 +31,7 @@
     ├── ServerError           a treering server, or the way to it
     │   ├── AccessDenied      its owner does not let this caller do that
     │   │   └── KeyUnknown    no key was sent, or one that opens nothing
+    │   ├── QuotaExceeded     the space holds as much as the owner of the server lets it
     │   ├── RequestUnderWay   the same request is being done: trying again later gets its reply
     │   └── ServerUnavailable down, stopping or overloaded: trying again later may help
     ├── CopyMismatch          a copy of a space is not what the space is now
@@ -237,6 +238,10 @@ class KeyUnknown(AccessDenied):
     """The server requires a key, and the request lacked it or named an unknown one."""
 
     hint = Hint.SEND_KEY
+
+
+class QuotaExceeded(ServerError):
+    """The space would hold more than the owner of the server allows; nothing was stored."""
 
 
 class RequestUnderWay(ServerError):

@@ -325,6 +325,8 @@ class Spent:
 class Stats:
     """The state of one space. ``bytes`` is the size of the whole file, all spaces together.
 
+    ``text_bytes`` are those of the entries' texts and metadata. ``quota`` has the most ``entries``
+    and ``bytes`` of these that the owner of a server allows.
     ``outdated`` names the views that another version of treering derived: a rebuild is due.
     """
 
@@ -339,6 +341,8 @@ class Stats:
     bytes: int
     spent: tuple[Spent, ...]
     outdated: tuple[str, ...] = ()
+    text_bytes: int = 0
+    quota: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from treering.cli.output import note
 from treering.cli.run import Run
 from treering.cli.subapps import Group
 from treering.errors import InputError
+from treering.journal.quota import Quota
 from treering.serve.settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,
@@ -47,6 +48,9 @@ class ServerOptions:
     recall: int = RECALL_TOKENS
     max_connections: int = MAX_CONNECTIONS
     max_bytes: int = MAX_BYTES
+    quota_entries: int | None = None
+    quota_bytes: int | None = None
+    log_requests: bool = False
     behind_proxy: bool = False
     issuer: str | None = None
     resource: str | None = None
@@ -69,6 +73,8 @@ class ServerOptions:
             recall_budget=self.recall,
             max_connections=self.max_connections,
             max_bytes=self.max_bytes,
+            quota=Quota(self.quota_entries, self.quota_bytes),
+            log_requests=self.log_requests,
             behind_proxy=self.behind_proxy,
             issuer=self.issuer,
             resource=self.resource,
@@ -108,6 +114,9 @@ option_group(
         min=0,
         metavar="TOKENS",
     ),
+    quota_entries=opt("Entries that each space may hold. Default: any number.", min=1),
+    quota_bytes=opt("Bytes of text and metadata that each space may hold.", min=1_024),
+    log_requests="Write a line for each request, with an id that its reply has, too.",
     behind_proxy="Without keys, answer requests from a reverse proxy: it decides who may ask.",
 )
 

@@ -189,11 +189,15 @@ def _stats(stats: Stats) -> str:
     rows = {
         "space": stats.space,
         "entries": f"{stats.entries:,} from {plural(stats.sources, 'source', 'sources')}",
+        "texts": f"{stats.text_bytes / 1e6:,.1f} MB",
         "fragments": f"{stats.fragments:,}, {stats.embedded:,} embedded",
         "model": f"{stats.model}, {stats.dimension} dimensions" if stats.model else "none yet",
         "pending": ", ".join(in_words(*some) for some in stats.pending.items()) or "none",
         "file": f"{stats.bytes / 1e6:,.1f} MB, all spaces together",
     }
+    if stats.quota:
+        limits = (f"{limit:,} {what}" for what, limit in stats.quota.items())
+        rows["quota"] = f"{' and '.join(limits)} in this space"
     for cost in stats.spent:
         rows[f"spent: {cost.operation}"] = (
             f"{plural(cost.calls, 'call', 'calls')} of {cost.model}, "

@@ -59,6 +59,7 @@ class Plan:
     appends: bool = False
     settings: dict[str, Any] | None = None
     again_forgotten: bool = False
+    is_reserved: bool = False
 
     def to_json(self) -> str:
         """The plan as a text."""
@@ -167,7 +168,7 @@ def _append(
     wanted = _without_forgotten(writer, drafts, plan)
     new = _new_ids(writer, wanted) if plan.keeps else wanted
     queue = changes.VIEW if source == changes.SOURCE else None
-    done = writing.append(writer, writer.id, place, new, queue)
+    done = writing.append(writer, writer.id, place, new, queue, is_checked=not plan.is_reserved)
     ids = done.ids
     if plan.appends and ids:
         sources.leave_file(writer, writer.id, place)

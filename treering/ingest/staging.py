@@ -23,6 +23,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -31,8 +33,18 @@ from treering.errors import InputError, JournalError, TreeringError, UnknownName
 from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
-from treering.journal import damage, entries, erasure, leases, staged, supersession, writing
+from treering.journal import (
+    damage,
+    entries,
+    erasure,
+    leases,
+    sources,
+    staged,
+    supersession,
+    writing,
+)
 from treering.journal.contract import Database
+from treering.journal.quota import UNLIMITED, Size
 from treering.journal.space import Space, SpaceWriter
 from treering.journal.staged import StagedImport
 from treering.journal.writing import Draft
@@ -137,6 +149,7 @@ class Staging:
                 self._refuse(items)
             began = time.monotonic()
             with self._write(mine) as writer:
+                self._reserve(writer, mine, items)
                 staged.put(writer, mine, slices.to_json(items))
             _give_way(began)
         if not keeps:
@@ -148,6 +161,20 @@ class Staging:
                 _refuse_circles(supersession.ids(reader, reader.id), ids.superseded)
         with self._write(mine) as writer:
             staged.set_whole(writer, mine)
+
+    def _reserve(self, writer: SpaceWriter, mine: StagedImport, items: Sequence[Item]) -> None:
+        """Reserve room for the new entries of a slice. Raise QuotaExceeded."""
+        if writer.quota == UNLIMITED:
+            return
+        size = Size()
+        drafts = [(source, item) for source, item in items if isinstance(item, Draft)]
+        for source, group in groupby(drafts, key=itemgetter(0)):
+            place = sources.find_source(writer, writer.id, source)
+            size = size.plus(
+                writing.measure_new(writer, writer.id, place, [draft for _, draft in group])
+            )
+        writer.quota.ensure_room(writer, size)
+        staged.reserve(writer, mine, size)
 
     def _refuse(self, items: Sequence[Item]) -> None:
         """Raise InputError for an entry that could not be stored."""
@@ -167,6 +194,7 @@ class Staging:
         was said of two entries is left out if that cannot be said any more, as one of them went.
         """
         same: dict[str, str] = {}
+        moved = replace(plan, keeps=True, is_reserved=True)
         last = _NO_SLICE
         while True:
             began = time.monotonic()
@@ -179,7 +207,7 @@ class Staging:
                 last, content = waiting
                 with damage.decoding("a staged slice"):
                     items = slices.from_json(content)
-                receipt = slices.store(writer, items, replace(plan, keeps=True), same)
+                receipt = slices.store(writer, items, moved, same)
                 staged.blank(writer, mine.space, [last])
                 if receipt.omitted:  # texts that were forgotten, and are in the bytes of the slice
                     erasure.queue_scrub(writer)

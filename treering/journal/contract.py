@@ -18,7 +18,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from treering.journal.quota import Quota
 
 T = TypeVar("T")
 
@@ -221,6 +224,9 @@ class Database(Protocol):
     """A database file or server. Safe to use from many threads at the same time."""
 
     url: str
+
+    quota: Quota
+    """How much each space may hold."""
 
     @property
     def file(self) -> Path | None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from treering.errors import JournalVersionError
 
-FORMAT: Final = 31
+FORMAT: Final = 32
 
 
 def refuse_unreadable(number: int, name: str) -> None:

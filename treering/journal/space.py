@@ -152,6 +152,7 @@ class SpaceWriter(SpaceReader):
         self.allot, self.patch, self.blank = writer.allot, writer.patch, writer.blank
         self.vector_numbers, self.share = writer.vector_numbers, writer.share
         self.attempt, self.defer_references = writer.attempt, writer.defer_references
+        self.quota = space.database.quota
 
     @property
     def id(self) -> int:

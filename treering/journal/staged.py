@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from treering.journal import leases, storage
 from treering.journal.contract import Database, Reader, Writer
+from treering.journal.quota import Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,14 @@ def set_whole(writer: Writer, mine: StagedImport) -> None:
     """Note that all slices are here."""
     values = (mine.space, mine.id)
     writer.execute("UPDATE intake SET whole = 1 WHERE space = ? AND id = ?", values)
+
+
+def reserve(writer: Writer, mine: StagedImport, size: Size) -> None:
+    """Note that the space will hold so much more once an import is stored."""
+    writer.execute(
+        "UPDATE intake SET entries = entries + ?, bytes = bytes + ? WHERE space = ? AND id = ?",
+        (*size, mine.space, mine.id),
+    )
 
 
 def next_slice(reader: Reader, mine: StagedImport, after: int) -> tuple[int, bytes] | None:

@@ -8,15 +8,19 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from treering.errors import InputError
 from treering.journal import damage, supersession
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.entries import PAGE
 from treering.journal.fields import metadata_json
+from treering.journal.quota import Size, count
 from treering.journal.stored import micros, zone_minutes
 from treering.records import Entry, Kind
+
+if TYPE_CHECKING:
+    from treering.journal.space import SpaceWriter
 
 _ASSISTANT = "assistant"
 _ID_BITS = 48
@@ -84,11 +88,18 @@ class AppendResult:
 
 
 def append(
-    writer: Writer, space: int, source: int, drafts: Iterable[Draft], queue: str | None = None
+    writer: SpaceWriter,
+    space: int,
+    source: int,
+    drafts: Iterable[Draft],
+    queue: str | None = None,
+    *,
+    is_checked: bool = True,
 ) -> AppendResult:
     """Append drafts to a source. ``queue`` names the view that has work to do on each new entry.
 
-    A draft whose content the source already holds is skipped and counted as unchanged.
+    A draft whose content the source already holds is skipped and counted as unchanged. Raise
+    QuotaExceeded without room in the space, if that ``is_checked``.
     """
     now = micros(datetime.now(UTC))
     ids = _new_ids(now)
@@ -114,8 +125,11 @@ def append(
             known.add(digest)
             if draft.id is not None:
                 text_by_id[draft.id] = draft.text
+    size = Size.measure(entry.draft for entry in new)
+    if is_checked:
+        writer.quota.ensure_room(writer, size)
     seqs = _insert(writer, space, source, new)
-    _count_assistant(writer, sum(entry.draft.role == _ASSISTANT for entry in new))
+    count(writer, size, sum(entry.draft.role == _ASSISTANT for entry in new))
     if queue is not None:
         writer.many(
             "INSERT INTO work (space, view, target) VALUES (?, ?, ?)",
@@ -132,6 +146,15 @@ def _new_ids(now: int) -> Iterator[str]:
     """
     first = secrets.randbits(_ID_BITS - 1)
     return (f"{now // 1000:012x}{number:012x}" for number in itertools.count(first))
+
+
+def measure_new(reader: Reader, space: int, source: int | None, drafts: Sequence[Draft]) -> Size:
+    """Return the size of those drafts that ``append`` would store in a source."""
+    ids = _texts_by_id(reader, space, drafts)
+    digests = [draft.digest() for draft in drafts]
+    known = set() if source is None else _known_digests(reader, space, source, digests)
+    pairs = zip(drafts, digests, strict=True)
+    return Size.measure(draft for draft, each in pairs if draft.id not in ids and each not in known)
 
 
 def _known_digests(reader: Reader, space: int, source: int, digests: Sequence[bytes]) -> set[bytes]:
@@ -205,9 +228,16 @@ def _body(draft: Draft) -> tuple[Value, ...]:
     return draft.text, draft.speaker, draft.role, draft.session, draft.metadata
 
 
-def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
-    """Give an entry another content; its id, source and position stay."""
-    _blank_bodies(writer, [seq])
+def rewrite(writer: SpaceWriter, seq: int, draft: Draft, *, is_checked: bool) -> None:
+    """Give an entry another content; its id, source and position stay.
+
+    Raise QuotaExceeded without room in the space, if that ``is_checked``.
+    """
+    older = sum(entry.bytes for entry in _blank_bodies(writer, [seq]).values())
+    more = Size(0, Size.measure([draft]).bytes - older)
+    if is_checked:
+        writer.quota.ensure_room(writer, more)
+    count(writer, more)
     at = micros(draft.at) if draft.at else None
     writer.execute(
         "UPDATE entry SET digest = ?, key = ?, kind = ?, at = ?, zone = ?, body = ?"
@@ -228,12 +258,16 @@ def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ErasedEntry:
-    """An erased entry: its id, the number of its source, the path of its file, and its role."""
+    """An erased entry: its id, the number of its source, the path of its file, its role and size.
+
+    ``bytes`` are those of its text and metadata.
+    """
 
     id: str
     source: int
     path: str | None
     role: str | None
+    bytes: int
 
 
 def erase(writer: Writer, seqs: Sequence[int]) -> list[ErasedEntry]:
@@ -246,16 +280,10 @@ def erase(writer: Writer, seqs: Sequence[int]) -> list[ErasedEntry]:
     space = writer.space
     supersession.erase(writer, seqs)
     erased = _blank_bodies(writer, seqs)
-    _count_assistant(writer, -sum(entry.role == _ASSISTANT for entry in erased.values()))
+    gone = Size(-len(erased), -sum(entry.bytes for entry in erased.values()))
+    count(writer, gone, -sum(entry.role == _ASSISTANT for entry in erased.values()))
     writer.many("DELETE FROM entry WHERE space = ? AND seq = ?", ((space, seq) for seq in seqs))
     return [erased[seq] for seq in seqs if seq in erased]
-
-
-def _count_assistant(writer: Writer, more: int) -> None:
-    """Note that the space has so many more messages of an assistant."""
-    if more:
-        change = "UPDATE space SET assistant = assistant + ? WHERE id = ?"
-        writer.execute(change, (more, writer.space))
 
 
 def _blank_bodies(writer: Writer, seqs: Sequence[int]) -> dict[int, ErasedEntry]:
@@ -263,7 +291,9 @@ def _blank_bodies(writer: Writer, seqs: Sequence[int]) -> dict[int, ErasedEntry]
     space = writer.space
     rows = list(
         writer.rows(
-            "SELECT e.seq, e.id, e.source, e.body, p.text, b.role FROM entry e"
+            "SELECT e.seq, e.id, e.source, e.body, p.text, b.role,"
+            " coalesce(length(CAST(b.text AS BLOB)) + length(CAST(b.metadata AS BLOB)), 0)"
+            " FROM entry e"
             " LEFT JOIN body b ON b.id = e.body"
             " LEFT JOIN source s ON s.space = e.space AND s.id = e.source"
             " LEFT JOIN label p ON p.id = s.path WHERE e.space = ?"
@@ -273,4 +303,7 @@ def _blank_bodies(writer: Writer, seqs: Sequence[int]) -> dict[int, ErasedEntry]
     )
     bodies = [int(row[3]) for row in rows]
     writer.blank("body", ("text", "speaker", "role", "session", "metadata"), space, bodies)
-    return {int(row[0]): ErasedEntry(str(row[1]), int(row[2]), row[4], row[5]) for row in rows}
+    return {
+        int(row[0]): ErasedEntry(str(row[1]), int(row[2]), row[4], row[5], int(row[6]))
+        for row in rows
+    }

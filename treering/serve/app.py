@@ -119,4 +119,4 @@ def _add_middleware(
         from starlette.middleware.opentelemetry import OpenTelemetryMiddleware
 
         app.add_middleware(OpenTelemetryMiddleware, tracer_provider=traces.provider)
-    app.add_middleware(MetricsMiddleware, metrics=metrics)
+    app.add_middleware(MetricsMiddleware, metrics=metrics, logs=settings.log_requests)

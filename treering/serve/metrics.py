@@ -1,15 +1,27 @@
-"""Metrics for Prometheus: requests and their times, batches, the process."""
+"""Metrics for Prometheus: requests and their times, batches, the process; the request log."""
 
 from __future__ import annotations
 
+import logging
+import re
+import secrets
 import time
 from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.process_collector import ProcessCollector
-from starlette.routing import Mount
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from treering.serve.roles import Caller
+
+log = logging.getLogger("treering.requests")
+
+REQUEST_ID = "x-request-id"
+_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
+"""An id of a client or a proxy that is taken over; another one is replaced."""
 
 OTHER = "other"
 """The label of values that clients choose, such as unknown paths: labels must stay few."""
@@ -26,6 +38,10 @@ MEMORY = {
     "last_added_seconds": "When the newest entry was added, since 1970.",
     "settle_tokens_today": "Tokens that work while no request ran has cost today.",
     "settle_tokens_limit": "The most of these a day; 0 without --settle.",
+    "largest_space_entries": "Entries of the space that has most.",
+    "largest_space_bytes": "Bytes of texts and metadata of the space that has most.",
+    "quota_entries": "Entries that each space may hold; 0 for any number.",
+    "quota_bytes": "Bytes of texts and metadata that each space may hold; 0 for any number.",
 }
 """Figures of the whole memory, for callers without a key."""
 
@@ -81,11 +97,15 @@ class Metrics:
 
 
 class MetricsMiddleware:
-    """Counts and times every request; it is outermost, so it counts refused ones, too."""
+    """Counts and times every request; it is outermost, so it counts refused ones, too.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    With ``logs`` each request has an id, which its reply and its line of the log name.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, logs: bool) -> None:
         self._app = app
         self._metrics = metrics
+        self._logs = logs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and count its status and time."""
@@ -93,11 +113,15 @@ class MetricsMiddleware:
             await self._app(scope, receive, send)
             return
         status = 500  # of an application that fails before it answers
+        sent = Headers(scope=scope).get(REQUEST_ID, "")
+        name = sent if _ID.fullmatch(sent) else secrets.token_hex(8)
 
         async def watch(message: Message) -> None:
-            nonlocal status
+            nonlocal status, name
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if self._logs:  # the proxy passes on the id of the model server
+                    name = MutableHeaders(scope=message).setdefault(REQUEST_ID, name)
             await send(message)
 
         began = time.perf_counter()
@@ -109,12 +133,17 @@ class MetricsMiddleware:
             method = scope["method"] if scope["method"] in METHODS else OTHER
             route = _route(scope)
             self._metrics.requests.labels(method, route, status).inc()
-            self._metrics.seconds.labels(method, route).observe(time.perf_counter() - began)
+            took = time.perf_counter() - began
+            self._metrics.seconds.labels(method, route).observe(took)
+            if self._logs:
+                caller: Caller | None = scope.get("state", {}).get("caller")
+                space = f" space={caller.space!r}" if caller else ""
+                log.info("%s %s%s %d %.0f ms id=%s", method, route, space, status, took * 1e3, name)
 
 
 def _route(scope: Scope) -> str:
-    """The pattern of the route that answered."""
-    route = scope.get("route")
-    if isinstance(route, Mount):
-        return str(scope.get("root_path") or "/")
+    """Return the pattern of the route that answered, or of the first for the path."""
+    routes = (route for route in scope["app"].routes if isinstance(route, Route))
+    here = (route for route in routes if route.path_regex.match(scope["path"]))
+    route = scope.get("route") or next(here, None)
     return str(getattr(route, "path_format", None) or OTHER)

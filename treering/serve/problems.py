@@ -79,6 +79,7 @@ _STATUS: tuple[tuple[type[TreeringError], HTTPStatus], ...] = (
     (errors.LLMError, HTTPStatus.BAD_GATEWAY),
     (errors.KeyUnknown, HTTPStatus.UNAUTHORIZED),
     (errors.AccessDenied, HTTPStatus.FORBIDDEN),
+    (errors.QuotaExceeded, HTTPStatus.FORBIDDEN),
     (errors.ServerUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.MissingExtra, HTTPStatus.NOT_IMPLEMENTED),
 )

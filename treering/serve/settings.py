@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from treering.embed.contract import Embedder
+from treering.journal.quota import UNLIMITED, Quota
 from treering.llm.contract import LLM
 from treering.memory import DEFAULT_SPACE
 
@@ -62,6 +63,7 @@ class ServerSettings:
     longer reply is not remembered and, unless it is streamed, not passed on. With ``behind_proxy``
     a server without keys answers requests of a reverse proxy, which then decides who may ask.
     While no request runs, pending work may cost ``settle_tokens`` a day.
+    ``quota`` bounds each space. With ``log_requests`` each request has an id and a line of the log.
     """
 
     url: str | Path
@@ -85,6 +87,8 @@ class ServerSettings:
     recall_budget: int = RECALL_TOKENS
     patience_s: float = PATIENCE_S
     behind_proxy: bool = False
+    quota: Quota = UNLIMITED
+    log_requests: bool = False
     issuer: str | None = None
     resource: str | None = None
     grants: tuple[str, ...] = ()

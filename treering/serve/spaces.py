@@ -61,6 +61,7 @@ class Spaces:
         self._llm = _open_llm(settings.llm)
         self._closes_llm = self._llm is not settings.llm
         self.database: Database = open_database(settings.url)
+        self.database.quota = settings.quota
         self._tenants: OrderedDict[str, Tenant] = OrderedDict()
         self._embedders: dict[str, Embedder] = {}
         self._embedders_lock = threading.Lock()
@@ -138,9 +139,10 @@ class Spaces:
         row = reader.row(
             "SELECT (SELECT count(*) FROM space), (SELECT count(*) FROM entry),"
             " (SELECT count(*) FROM work),"
-            " (SELECT max(added) FROM entry WHERE seq = (SELECT max(seq) FROM entry))"
+            " (SELECT max(added) FROM entry WHERE seq = (SELECT max(seq) FROM entry)),"
+            " (SELECT max(entries) FROM space), (SELECT max(bytes) FROM space)"
         )
-        spaces, entries, pending, added = row or (0, 0, 0, 0)
+        spaces, entries, pending, added, most, longest = row or (0,) * 6
         return {
             "bytes": self.database.size(),
             "spaces": int(spaces),
@@ -149,6 +151,9 @@ class Spaces:
             "last_added_seconds": int(added or 0) / 1e6,
             "settle_tokens_today": storage.settle_tokens(reader, today()),
             "settle_tokens_limit": self._settle_tokens,
+            "largest_space_entries": int(most or 0),
+            "largest_space_bytes": int(longest or 0),
+            **{f"quota_{name}": limit for name, limit in self.database.quota.limits().items()},
         }
 
     def _open(self, space: str) -> Tenant:

@@ -146,7 +146,7 @@ class Eraser:
         states = view_states(writer)
         _, further = self._remove_derived(writer, [seq], states)
         erased = writing.erase(writer, further)
-        writing.rewrite(writer, seq, draft)
+        writing.rewrite(writer, seq, draft, is_checked=scrub)
         for view in self._views:
             if view.reads:
                 work.enqueue(writer, writer.id, view.reread_kind, [seq])

@@ -31,6 +31,7 @@ from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translate_errors
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.statements import adapt
 from treering.journal.postgres.transaction import PostgresTransaction, enter
+from treering.journal.quota import UNLIMITED, Quota
 from treering.journal.schema import refuse_unreadable
 from treering.journal.space import UNNAMED, retry
 from treering.journal.usage import DatabaseUse
@@ -72,6 +73,8 @@ class PostgresDatabase:
     JournalVersionError when the server is too old or a newer treering made the tables, JournalError
     when it cannot be reached or used, and without ``create`` UnknownName when it is not there.
     """
+
+    quota: Quota = UNLIMITED
 
     def __init__(self, url: str, *, create: bool = True) -> None:
         self._location = Location.parse(url)

@@ -84,6 +84,8 @@ CREATE TABLE space (
     views    TEXT COLLATE "C" NOT NULL DEFAULT '{}',
     edition  BIGINT NOT NULL DEFAULT 0,
     assistant BIGINT NOT NULL DEFAULT 0,
+    entries  BIGINT NOT NULL DEFAULT 0,
+    bytes    BIGINT NOT NULL DEFAULT 0,
     corrected BIGINT NOT NULL DEFAULT 0
 );
 
@@ -523,6 +525,8 @@ CREATE TABLE intake (
     presence BIGINT NOT NULL,
     attempt  BIGINT NOT NULL,
     whole    BIGINT NOT NULL DEFAULT 0,
+    entries  BIGINT NOT NULL DEFAULT 0,
+    bytes    BIGINT NOT NULL DEFAULT 0,
     plan     TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (space, id)
 );

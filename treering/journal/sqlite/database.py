@@ -20,6 +20,7 @@ from treering.errors import (
 )
 from treering.journal import posix_locks, storage
 from treering.journal.contract import SCRUB_WAIT_S, Reader, Writer
+from treering.journal.quota import UNLIMITED, Quota
 from treering.journal.sqlite import scrub
 from treering.journal.sqlite.connection import (
     APPLICATION_ID,
@@ -46,6 +47,8 @@ class SqliteDatabase:
     Raises JournalCorrupt when the file is something else or damaged, JournalVersionError when a
     newer or unreleased treering wrote it, JournalError when it cannot be opened.
     """
+
+    quota: Quota = UNLIMITED
 
     def __init__(self, path: Path) -> None:
         if path.name == ":memory:":

@@ -22,6 +22,8 @@ CREATE TABLE space (
     views    TEXT    NOT NULL DEFAULT '{}',   -- how far each view has read, see views/contract.py
     edition  INTEGER NOT NULL DEFAULT 0,      -- grows when rows are made again: caches drop theirs
     assistant INTEGER NOT NULL DEFAULT 0,     -- messages of an assistant
+    entries  INTEGER NOT NULL DEFAULT 0,
+    bytes    INTEGER NOT NULL DEFAULT 0,      -- of the texts and metadata of its entries
     corrected INTEGER NOT NULL DEFAULT 0      -- whether a hidden space has its history
 );
 
@@ -439,6 +441,8 @@ CREATE TABLE intake (
     presence INTEGER NOT NULL,                -- of the process that works on it
     attempt  INTEGER NOT NULL,                -- random; a process that takes it over sets another
     whole    INTEGER NOT NULL DEFAULT 0,      -- 1: all slices are here, and will be stored
+    entries  INTEGER NOT NULL DEFAULT 0,      -- that it reserves in the quota of its space
+    bytes    INTEGER NOT NULL DEFAULT 0,      -- reserved for their texts and metadata
     plan     TEXT    NOT NULL                 -- everything of it but entries, as JSON
 );
 CREATE INDEX intake_by_space ON intake (space);

@@ -23,7 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Send
 
-from treering.errors import EmbeddingError
+from treering.errors import EmbeddingError, QuotaExceeded
 from treering.journal.space import Space, begin
 from treering.records import Entry, Spent
 from treering.search.searcher import MAX_QUERY_CHARS
@@ -245,7 +245,11 @@ class Proxy:
         changed = talks.changed(turn.shown)
         is_chat = turn.request.question() is not None
         if is_chat and not changed and utterance is not None:
-            stored = self._remember(turn, [*turn.history, utterance], reply.model)
+            try:
+                stored = self._remember(turn, [*turn.history, utterance], reply.model)
+            except QuotaExceeded as error:  # the client gets the reply all the same
+                log.warning("a reply was not kept: %s", error)
+                stored = StoredHistory(frozenset(), ())
             talks.note_shown(stored.added, turn.shown.keys())
             # A later forget reads the note; an earlier one shows here.
             changed = talks.changed(turn.shown)

@@ -15,6 +15,7 @@ from treering.hints import Hint
 from treering.journal import entries, sources, work, writing
 from treering.journal.contract import Writer
 from treering.journal.fields import metadata_json
+from treering.journal.space import SpaceWriter
 from treering.journal.writing import Draft
 from treering.text import check_text
 from treering.views.memos import store
@@ -43,7 +44,7 @@ def refuse(source: str | None) -> None:
         raise InputError(message, param="source")
 
 
-def record(writer: Writer, memo: Memo, seen: Sequence[int]) -> None:
+def record(writer: SpaceWriter, memo: Memo, seen: Sequence[int]) -> None:
     """Append the entry of a memo's new state, and apply it.
 
     ``seen`` are the entries that its text may be drawn from, beside the lines it stands for.
@@ -67,7 +68,7 @@ def record(writer: Writer, memo: Memo, seen: Sequence[int]) -> None:
         id=identity,
     )
     place = sources.source_id(writer, writer.space, SOURCE)
-    writing.append(writer, writer.space, place, [draft], VIEW)
+    writing.append(writer, writer.space, place, [draft], VIEW, is_checked=False)
     apply(writer)
 
 

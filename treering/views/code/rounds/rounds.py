@@ -9,7 +9,6 @@ from pathlib import Path
 
 from treering.errors import InputError, ReplyDiscarded
 from treering.journal import sources, writing
-from treering.journal.contract import Writer
 from treering.journal.space import Space, SpaceWriter
 from treering.records import Forgotten
 from treering.text import check_text
@@ -151,7 +150,7 @@ class Rounds:
         with self._space.read() as reader:
             return recorded.extent(reader, reader.id), recorded.load(reader, reader.id)
 
-    def _store(self, writer: Writer, space: int, block: RecordedBlock) -> str:
+    def _store(self, writer: SpaceWriter, space: int, block: RecordedBlock) -> str:
         source = sources.source_id(writer, space, f"{recorded.SOURCE}{block.block.path}")
         return writing.append(writer, space, source, [recorded.draft(block)]).ids[0]
 

@@ -1,0 +1,89 @@
+"""The size of a space is counted exactly, and a full one stores nothing more."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from treering import Memory
+from treering.errors import QuotaExceeded
+from treering.ingest.slices import SLICE_CHARS
+from treering.journal.quota import Quota
+from treering.memory import memory_parts
+
+pytestmark = pytest.mark.both_engines
+
+
+def counted(memory: Memory) -> list[tuple[int, ...]]:
+    """The counters of all spaces, the hidden ones too, and the same measured, row by row."""
+    with memory_parts(memory).space.database.read() as reader:
+        rows = reader.rows(
+            "SELECT s.entries, s.bytes, s.assistant, count(e.seq),"
+            " coalesce(sum(length(CAST(b.text AS BLOB)) + length(CAST(b.metadata AS BLOB))), 0),"
+            " coalesce(sum(CASE WHEN b.role = 'assistant' THEN 1 ELSE 0 END), 0)"
+            " FROM space s LEFT JOIN entry e ON e.space = s.id LEFT JOIN body b ON b.id = e.body"
+            " GROUP BY s.id, s.entries, s.bytes, s.assistant ORDER BY s.id"
+        )
+        return [tuple(map(int, row)) for row in rows]
+
+
+def limit(memory: Memory, **limits: Any) -> None:
+    memory_parts(memory).space.database.quota = Quota(**limits)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_counters_follow_whatever_happens_to_entries(memory: Memory, seed: int) -> None:
+    dice = random.Random(seed)
+    for number in range(40):
+        ids = [entry.id for entry in memory.entries()]
+        act = dice.choice(["add", "add", "chat", "replace", "retract", "restore", "forget", "copy"])
+        if act == "add" or not ids:
+            memory.add(f"Zoë counts to {number}. " * dice.randint(1, 4), metadata={"é": number})
+        elif act == "chat":
+            reply = {"role": "assistant", "content": f"So do I, to {number}."}
+            memory.add([{"role": "user", "content": f"I count to {number}."}, reply])
+        elif act == "replace":
+            memory.replace(dice.choice(ids), f"Zoë counts beyond {number}.")
+        elif act == "retract":
+            memory.retract(dice.choice(ids))
+        elif act == "restore" and (held := memory.withheld()):
+            memory.restore(held[0].entry.id)
+        elif act == "forget":
+            memory.forget(dice.choice(ids))
+        elif act == "copy":
+            memory.import_(list(memory.export()))
+    lines = list(memory.export())
+    memory.forget(next(iter(memory.entries())).id)
+    memory.import_(lines, again_forgotten=True)
+    found = counted(memory)
+    assert [row[:3] for row in found] == [row[3:] for row in found]
+    stats = memory.stats()
+    assert (stats.entries, stats.text_bytes) in {row[:2] for row in found}
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda memory: memory.add("One more."),
+        lambda memory: memory.add([{"content": "One."}, {"content": "Two."}], source="talk"),
+        lambda memory: memory.replace(next(iter(memory.entries())).id, "y" * 3_000),
+        lambda memory: memory.add("x" * 3_000),
+        lambda memory: memory.add([{"content": "word " * (SLICE_CHARS // 8)}] * 9),
+    ],
+)
+def test_a_full_space_stores_nothing_more(memory: Memory, fill: Callable[[Memory], object]) -> None:
+    memory.add("Ana lives in Porto.")
+    memory.add("Bob likes tea.")
+    before = list(memory.entries())
+    limit(memory, entries=2, bytes=2_000)
+    with pytest.raises(QuotaExceeded):
+        fill(memory)
+    assert list(memory.entries()) == before
+    assert counted(memory)[0][:3] == counted(memory)[0][3:]
+    memory.add("Bob likes tea.")  # it is known, so nothing is stored
+    memory.forget(before[0].id)
+    memory.add("Ana lives in Faro.")
+    assert memory.stats().quota == {"entries": 2, "bytes": 2_000}
