@@ -1,12 +1,14 @@
 """Draw the pictures of the pages: ``python -m tools.draw_pictures``.
 
 Figures come from the committed results, and a test compares them. The tree is that of the example
-in docs/methods.md.
+in docs/methods.md. With ``page`` as argument it only takes the picture of the server's page, for
+which it needs Chromium.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -31,6 +33,17 @@ _TEXTS = (
     ("kitchen", "Ben burnt the bread in the oven."),
     ("repairs", "The oven of Ben is broken again."),
     ("july", "Ana saves for a new boat."),
+)
+
+
+_LIFE = (
+    ("chat", "Ana", "2025-01-10", "I live in Berlin."),
+    ("chat", "Ana", "2025-01-10", "I work at the museum there."),
+    ("chat", "Ben", "2025-11-02", "The boiler needs a new valve."),
+    ("chat", "Ana", "2026-05-03", "I moved to Porto."),
+    ("chat", "Ana", "2026-05-04", "I found a flat by the river."),
+    ("house", "Ben", "2026-03-12", "The boiler was serviced today."),
+    ("boat", "Ana", "2026-06-01", "The boat needs a new sail before the summer."),
 )
 
 
@@ -130,9 +143,36 @@ def _picture(parts: Sequence[str], height: float) -> str:
     return "\n".join((f'{head} font-family="sans-serif" font-size="12">', *parts, "</svg>", ""))
 
 
+def photograph_page(target: Path) -> None:
+    """Take the picture of a search on the server's page, with a hit taken apart."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.serve.live import serving
+    from tools.install_browser import QUIET, chromium_path
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        with Memory.open(Path(folder) / "life.db") as memory:
+            for source, speaker, at, text in _LIFE:
+                memory.add(text, source=source, speaker=speaker, at=at, kind="chat")
+            memory.tree.settle()
+            memory.settle()
+        path = chromium_path(playwright.chromium.executable_path)
+        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
+        page = browser.new_page(viewport={"width": 1000, "height": 760}, color_scheme="light")
+        with serving(url=Path(folder) / "life.db", embedder=None) as url:
+            page.goto(f"{url}/#/search?q=Where+does+Ana+live%3F&k=5")
+            page.get_by_text("Tree and relations").first.click()
+            page.locator(".around svg").wait_for()
+            page.screenshot(path=target)
+        browser.close()
+
+
 PICTURES = {"relations.svg": relations, "cost.svg": cost, "tree.svg": tree}
 
 
 if __name__ == "__main__":
-    for name, draw in PICTURES.items():
-        (FOLDER / name).write_text(draw(), "utf-8")
+    if sys.argv[1:] == ["page"]:
+        photograph_page(FOLDER / "page.png")
+    else:
+        for name, draw in PICTURES.items():
+            (FOLDER / name).write_text(draw(), "utf-8")

@@ -6,13 +6,17 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from configparser import ConfigParser
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 import yaml
 from typer.testing import CliRunner
 
@@ -28,6 +32,11 @@ DEPLOY = ROOT / "deploy"
 PAGE = DOCS / "how-to" / "operations.md"
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+FILE_COMPOSE = yaml.safe_load((DEPLOY / "compose.file.yaml").read_text("utf-8"))
+[FILE_SERVER] = FILE_COMPOSE["services"].values()
+UNIT = ConfigParser(strict=False, interpolation=None)
+UNIT.read_string((DEPLOY / "treering.service").read_text("utf-8"))
+SERVICE = UNIT["Service"]
 OBJECTS = {
     thing["kind"]: thing for thing in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())
 }
@@ -46,11 +55,15 @@ def commands() -> Iterator[list[str]]:
     """Yield every treering command of the files and the page, without ``treering``."""
     yield json.loads(instructions("CMD")[-1])
     yield CONTAINER["args"]
+    yield FILE_SERVER["command"]
+    yield shlex.split(SERVICE["ExecStart"])[1:]
     text = "".join(block.text for block in blocks(PAGE) if block.language in ("console", "sh"))
     for line in re.findall(r"^(?:\$ )?((?:treering|docker) .*)$", text, re.M):
         words = shlex.split(line, comments=True)
         if words[0] == ENTRYPOINT:
             yield words[1:]
+        if words[:2] == ["docker", "run"] and ENTRYPOINT in words:
+            yield words[words.index(ENTRYPOINT) + 1 :]
         if words[:3] == ["docker", "compose", "run"]:
             yield words[words.index("treering-1") + 1 :]
 
@@ -87,14 +100,40 @@ def test_files_of_the_image_exist_and_reach_the_build() -> None:
     assert {project["readme"], *project["license-files"]} <= set(sources)
 
 
-def test_paths_of_the_compose_file_exist() -> None:
-    for service in COMPOSE["services"].values():
-        for volume in service.get("volumes", []):
-            source = volume.split(":")[0]
-            assert source in COMPOSE["volumes"] or (DEPLOY / source).exists(), source
-    for server in SERVERS.values():
+def test_paths_of_the_compose_files_exist() -> None:
+    for content in (COMPOSE, FILE_COMPOSE):
+        for service in content["services"].values():
+            for volume in service.get("volumes", []):
+                source = volume.split(":")[0]
+                assert source in content["volumes"] or (DEPLOY / source).exists(), source
+    for server in (*SERVERS.values(), FILE_SERVER):
         context = DEPLOY / server["build"]["context"]
         assert (context / server["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
+
+
+def test_the_file_of_a_memory_is_where_its_server_may_write() -> None:
+    [memory] = re.findall(r"TREERING_MEMORY=(\S+)", DOCKERFILE)
+    [volume] = FILE_SERVER["volumes"]
+    assert volume.partition(":")[2] == str(Path(memory).parent)
+    assert f"--mode=0700 {Path(memory).parent}" in DOCKERFILE
+    words = shlex.split(SERVICE["ExecStart"])
+    memory = words[words.index("--memory") + 1]
+    assert str(Path(memory).parent) == f"/var/lib/{SERVICE['StateDirectory']}"
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd")
+def test_systemd_accepts_the_unit_and_finds_it_hardened(tmp_path: Path) -> None:
+    program, file = tmp_path / "treering", tmp_path / "treering.service"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    unit = (DEPLOY / file.name).read_text("utf-8")
+    file.write_text(unit.replace("/opt/treering/bin/treering", str(program)))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", file], capture_output=True, text=True, check=True
+    )
+    assert file.name not in done.stderr  # of other units it may complain
+    security = ["systemd-analyze", "security", "--offline=true", "--threshold=15", file]
+    subprocess.run(security, capture_output=True, check=True)
 
 
 def test_variables_of_the_compose_file_are_in_the_example_and_reach_the_script() -> None:
@@ -140,7 +179,9 @@ def test_urls_can_be_read_and_requests_under_way_have_time_to_end() -> None:
     assert "CHANGE-ME" not in Location.parse(secret["stringData"][reference["key"]]).shown
     for server in SERVERS.values():
         assert Location.parse(server["environment"]["TREERING_MEMORY"]).schema == "treering"
+    for server in (*SERVERS.values(), FILE_SERVER):
         assert int(server["stop_grace_period"].removesuffix("s")) > STOP_WITHIN_S
+    assert int(SERVICE["TimeoutStopSec"]) > STOP_WITHIN_S
     assert POD["spec"]["terminationGracePeriodSeconds"] > STOP_WITHIN_S
 
 

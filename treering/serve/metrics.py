@@ -16,8 +16,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treering.serve.roles import Caller
+from treering.serve.settings import REQUEST_LOG
 
-log = logging.getLogger("treering.requests")
+log = logging.getLogger(REQUEST_LOG)
 
 REQUEST_ID = "x-request-id"
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from treering.errors import InputError, MissingExtra
-from treering.serve import metrics, traces
+from treering.serve import traces
 from treering.serve.app import create_app
-from treering.serve.settings import STOP_WITHIN_S, ServerSettings
+from treering.serve.settings import REQUEST_LOG, STOP_WITHIN_S, ServerSettings
 
 try:
     import uvicorn
@@ -39,8 +39,9 @@ def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
         # After the port: the running server closes the files that the application opens.
         app = create_app(settings, traces.from_environment())
         if settings.log_requests:
-            metrics.log.addHandler(logging.StreamHandler())
-            metrics.log.setLevel(logging.INFO)
+            requests = logging.getLogger(REQUEST_LOG)
+            requests.addHandler(logging.StreamHandler())
+            requests.setLevel(logging.INFO)
         host, port = listening.getsockname()[:2]
         ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
         try:

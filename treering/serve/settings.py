@@ -46,6 +46,9 @@ PATIENCE_S = 30.0
 """How long a repeated request waits for the reply of the first: less than the minute after which
 most proxies give up, and enough for most models."""
 
+REQUEST_LOG = "treering.requests"
+"""The logger of requests; see ``log_requests``."""
+
 STOP_WITHIN_S = 30
 """How long requests under way may take once the server stops."""
 

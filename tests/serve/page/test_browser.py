@@ -120,9 +120,40 @@ def test_what_was_superseded_is_marked_where_it_is_listed(show: Show, view: str,
     expect(page.locator(".against")).to_have_count(1)
 
 
+def test_a_change_of_facts_has_its_days_and_names_on_bars_up_to_today(show: Show) -> None:
+    page = show("facts?subject=zoe")
+    older = page.locator(".slots li").filter(has_text="Berlin").locator(".who")
+    expect(older).to_have_text("stated Jan 10, 2025, superseded since May 3, 2026")
+    bars = page.locator(".lane .span")
+    expect(bars).to_have_text(["Berlin", "Porto"])
+    first, last, track = (
+        each.bounding_box() for each in (bars.first, bars.last, page.locator(".lane .track"))
+    )
+    assert first
+    assert last
+    assert track
+    assert first["x"] == pytest.approx(track["x"], abs=2)
+    assert last["x"] + last["width"] == pytest.approx(track["x"] + track["width"], abs=2)
+
+
+def test_the_tree_and_the_relations_of_a_hit_are_drawn(show: Show) -> None:
+    page = show("search?q=boat new sail&source=chat")
+    hit = page.locator(".hit").first
+    hit.get_by_text("Tree and relations").click()
+    expect(hit.locator(".lineage .mine")).to_contain_text("sail")
+    assert hit.locator(".lineage li").count() > 2
+    assert hit.locator("svg.graph .edge").count() > 1
+    expect(hit.locator(".shared").first).to_contain_text("next to it")
+    hit.locator("svg.graph a").first.click()
+    expect(page.locator(".text.whole")).to_be_visible()
+
+
 def test_stored_text_is_shown_and_never_acts(show: Show) -> None:
     page = show("search?q=zebra")
     expect(page.locator(".hit .text").first).to_have_text(EVIL)
+    page.get_by_text("Tree and relations").first.click()
+    expect(page.locator(".lineage .mine").first).to_contain_text(EVIL)
+    assert page.locator("main img, main script, main b, main i, main u").count() == 0
     page.locator(".hit header a").first.click()
     expect(page.locator(".text.whole")).to_have_text(EVIL)
     page.get_by_text("Metadata").click()

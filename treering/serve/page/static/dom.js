@@ -49,13 +49,20 @@ export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;
 }
 
-/** A time for people, or nothing. */
+const DAY = /^(\d{4})-(\d\d)-(\d\d)T00:00(?::00(?:\.0+)?)?(?:Z|[+-]\d\d:\d\d)?$/;
+
+/** A time for people, or nothing. The beginning of a day is the day: nobody gave an hour. */
 export function when(text) {
   if (!text) return null;
-  const date = new Date(text);
-  const shown = date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const day = DAY.exec(text);
+  const shown = day
+    ? new Date(day[1], day[2] - 1, day[3]).toLocaleDateString(undefined, { dateStyle: "medium" })
+    : new Date(text).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   return h("time", { datetime: text, title: text }, shown);
 }
+
+/** "superseded since" with its date, where it is known. */
+export const superseded = (newer) => (newer.at ? ["superseded since ", when(newer.at)] : "superseded");
 
 /** What is known against a hit or an entry, or nothing. */
 export function against(one) {

@@ -1,7 +1,7 @@
 // Entries, newest first: to add, correct and forget, the last after a look at what it touches.
 
 import { get, post, update } from "/page/api.js";
-import { against, counted, field, fill, formatted, h, nothing, put, say, to, toEntry, when } from "/page/dom.js";
+import { against, counted, field, fill, formatted, h, nothing, put, say, superseded, to, toEntry, when } from "/page/dom.js";
 import { FILTERS, filters, named } from "/page/filters.js";
 import { leaf } from "/page/tree.js";
 
@@ -124,7 +124,7 @@ export async function entry(page, _, id) {
     part("Memos that rest on it", story.memos, (memo) => h("p", {}, h("strong", {}, memo.topic), ` ${memo.claims.map((claim) => claim.text).join(" ")}`)),
     part("What it states", story.facts, (one) => h("p", {},
       `${one.subject}, ${one.attribute}: `, h("strong", {}, one.value),
-      one.superseded_by ? h("span", { class: "tag" }, "superseded") : null)),
+      one.superseded_by ? h("span", { class: "tag" }, superseded(one.superseded_by)) : null)),
     changing("Withhold this entry", "retract", found.id),
     forgetting({ ids: [found.id] }, "Forget this entry…"));
 }

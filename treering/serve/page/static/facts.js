@@ -1,7 +1,7 @@
 // What was stated of people and things, by whom it is about, and how it changed.
 
 import { get } from "/page/api.js";
-import { counted, field, fill, h, nothing, put, say, to, toEntry, when } from "/page/dom.js";
+import { counted, field, fill, h, nothing, put, say, superseded, to, toEntry, when } from "/page/dom.js";
 import { timeline } from "/page/timeline.js";
 
 const SHOWN = 100; // subjects; a filter finds the others
@@ -28,8 +28,9 @@ export async function facts(page, query) {
     put(page, nothing(found.length ? "Nothing was stated of that." : query.as_of ? "Nothing had been stated by then." : "No statement has been found yet. \"I live in Porto\" in a chat is one."));
     return;
   }
-  const lanes = chosen.flatMap((name) => changes(name, bySubject.get(name))).slice(0, LANES);
-  if (lanes.length) put(page, h("h2", {}, "What changed"), timeline(lanes, "Changes by time"));
+  const end = query.as_of ? Date.parse(endOf(query.as_of)) : Date.now();
+  const lanes = chosen.flatMap((name) => changes(name, bySubject.get(name), end)).slice(0, LANES);
+  if (lanes.length) put(page, h("h2", {}, "What changed"), timeline(lanes, "Changes by time", end));
   put(page, chosen.slice(0, SHOWN).map((name) => subject(name, bySubject.get(name))),
     chosen.length > SHOWN ? nothing(`… and ${chosen.length - SHOWN} more; name one above.`) : null);
 }
@@ -51,17 +52,19 @@ function endOf(day) {
   return Number.isNaN(end.getTime()) ? day : end.toISOString();
 }
 
+const holds = (fact) => !fact.superseded_by && fact.sense === "holds";
 const time = (fact) => Date.parse(fact.at);
 const byAttribute = (found) => [...grouped(found, (fact) => fact.attribute)];
 
-/** A lane for each attribute with more than one statement: each value lasts until the next one. */
-function changes(name, found) {
+/** A lane for each attribute with more than one statement: each value lasts until the next one, and
+    the last one, if it holds, until the end. */
+function changes(name, found, end) {
   return byAttribute(found.filter((fact) => fact.at)).filter(([, values]) => values.length > 1).map(([attribute, values]) => {
     const sorted = values.toSorted((a, b) => time(a) - time(b));
     return {
       title: h("span", { class: "topic" }, `${name} · ${attribute}`),
       spans: sorted.map((fact, place) => ({
-        from: time(fact), until: time(sorted[place + 1] ?? fact), title: fact.value, kind: fact.superseded_by || fact.sense !== "holds" ? "past" : "",
+        from: time(fact), until: sorted[place + 1] ? time(sorted[place + 1]) : holds(fact) ? end : time(fact), title: worded(fact), kind: holds(fact) ? "" : "past",
       })),
     };
   });
@@ -78,8 +81,8 @@ function subject(name, found) {
 
 /** When something was stated, and whether it holds; a fact may have no time. */
 function stated(at, past) {
-  if (!at) return past ? "superseded" : "last stated";
-  return past ? ["stated ", when(at), ", superseded since"] : ["last stated ", when(at)];
+  const said = at ? [past ? "stated " : "last stated ", when(at)] : null;
+  return past ? [said, said ? ", " : null, superseded(past)] : said ?? "last stated";
 }
 
 /** A value with its sense: a fact may have ended or be planned. */
@@ -88,7 +91,7 @@ function worded(fact) {
 }
 
 function value(fact) {
-  const past = Boolean(fact.superseded_by);
+  const past = fact.superseded_by;
   return h("li", {},
     h("a", { href: toEntry(fact.entry_id), class: past ? "past" : "" }, worded(fact)),
     h("span", { class: "who" }, stated(fact.at, past)));

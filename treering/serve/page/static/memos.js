@@ -31,7 +31,7 @@ function line(found, detail) {
     spans: memo.spans.filter((span) => span.at).map((span) => ({
       from: Date.parse(span.at), until: Date.parse(span.until ?? span.at), title: counted(span.entry_ids.length, "line"),
     })),
-  })), "Topics by time");
+  })), "Topics by time", Date.now());
 }
 
 function opener(memo, detail) {

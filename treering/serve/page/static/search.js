@@ -1,6 +1,7 @@
 // Search, with the score taken apart: each term is a bar, and the bars add up.
 
 import { get, post } from "/page/api.js";
+import { around } from "/page/around.js";
 import { against, counted, field, fill, h, marked, nothing, put, say, select, to, toEntry, when } from "/page/dom.js";
 import { brief } from "/page/entries.js";
 import { FILTERS, filters } from "/page/filters.js";
@@ -23,7 +24,7 @@ export async function search(page, query) {
   say(counted(hits.length, "hit"));
   const most = widest(hits);
   if (!hits.length) fill(results, nothing("Nothing found."));
-  else fill(results, legend(), h("ol", { class: "hits" }, hits.map((hit) => shown(hit, most, query.q))));
+  else fill(results, legend(), h("ol", { class: "hits" }, hits.map((hit) => shown(hit, most, query.q, hits))));
 }
 
 /** What is shown before anything is asked for. */
@@ -67,7 +68,7 @@ function legend() {
 /** The largest term of all scores, which has the longest bar. */
 export const widest = (hits) => Math.max(...hits.flatMap((hit) => Object.values(hit.why.terms).map(Math.abs)), 1e-9);
 
-function shown(hit, most, query) {
+function shown(hit, most, query, hits) {
   return h("li", {}, h("article", { class: "hit" },
     h("header", {},
       h("a", { href: toEntry(hit.entry_id) }, hit.source),
@@ -78,7 +79,8 @@ function shown(hit, most, query) {
     against(hit),
     hit.times > 1 ? h("p", { class: "folded" }, `× ${hit.times}`, hit.at ? [", latest on ", when(hit.at)] : null) : null,
     hit.was.map((older) => h("p", { class: "folded" }, `was: ${older.text} `, older.times > 1 ? `× ${older.times} ` : null, when(older.at))),
-    bars(hit.why, most)));
+    bars(hit.why, most),
+    around(hit, hits)));
 }
 
 /** One row a term: its name, a bar from the middle, its value. */

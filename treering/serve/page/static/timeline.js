@@ -4,9 +4,9 @@ import { h } from "/page/dom.js";
 
 const TICKS = 5;
 
-/** Lanes, each a `title` and `spans` of {from, until, title}, in milliseconds. */
-export function timeline(lanes, label) {
-  const all = lanes.flatMap((lane) => lane.spans.flatMap((span) => [span.from, span.until]));
+/** Lanes up to `end`, each a `title` and `spans` of {from, until, title}, in milliseconds. */
+export function timeline(lanes, label, end) {
+  const all = [end, ...lanes.flatMap((lane) => lane.spans.flatMap((span) => [span.from, span.until]))];
   const first = Math.min(...all);
   const length = Math.max(Math.max(...all) - first, 1);
   const share = (time) => (time - first) / length;
@@ -16,5 +16,5 @@ export function timeline(lanes, label) {
       h("span", { style: { "--at": at } }, new Date(first + at * length).toLocaleDateString(undefined, { dateStyle: "medium" }))))),
     lanes.map((lane) => h("div", { class: "lane", role: "listitem" }, lane.title,
       h("span", { class: "track", "aria-hidden": "true" }, lane.spans.map((span) =>
-        h("span", { class: `span ${span.kind ?? ""}`, style: { "--from": share(span.from), "--length": share(span.until) - share(span.from) }, title: span.title }))))));
+        h("span", { class: `span ${span.kind ?? ""}`, style: { "--from": share(span.from), "--length": share(span.until) - share(span.from) }, title: span.title }, span.title))))));
 }
