@@ -46,7 +46,10 @@ def some(items: Any) -> dict[str, Any]:
     return {"type": "array", "items": items, "minItems": 1}
 
 
-STDIO = thing({"command": TEXT, "args": some({"type": "string"})}, {"type": {"const": "stdio"}})
+ALWAYS = {"alwaysLoad": {"const": True}}  # else Claude Code shows tools only to who looks for them
+STDIO = thing(
+    {"command": TEXT, "args": some({"type": "string"})}, {"type": {"const": "stdio"}} | ALWAYS
+)
 CLAUDE_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"]
 CODEX_EVENTS = ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact"]
 GEMINI_EVENTS = ["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"]

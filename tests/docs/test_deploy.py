@@ -132,7 +132,7 @@ def test_systemd_accepts_the_unit_and_finds_it_hardened(tmp_path: Path) -> None:
         ["systemd-analyze", "verify", file], capture_output=True, text=True, check=True
     )
     assert file.name not in done.stderr  # of other units it may complain
-    security = ["systemd-analyze", "security", "--offline=true", "--threshold=15", file]
+    security = ["systemd-analyze", "security", "--offline=true", "--threshold=15", str(file)]
     subprocess.run(security, capture_output=True, check=True)
 
 

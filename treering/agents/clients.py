@@ -219,8 +219,10 @@ _CURSOR_EVENTS = {
 def _claude_code(launcher: Launcher) -> tuple[SettingsFile, ...]:
     servers = _folder("CLAUDE_CONFIG_DIR", "") / ".claude.json"
     hooks = _hooks(launcher, "claude-code", _CLAUDE_EVENTS, timeout=TIMEOUT_S)
+    # Without alwaysLoad the model sees the tools only once it looks for them.
+    server = _server(launcher, "mcpServers", type="stdio", alwaysLoad=True)
     return (
-        SettingsFile(servers, "json", (_server(launcher, "mcpServers", type="stdio"),)),
+        SettingsFile(servers, "json", (server,)),
         SettingsFile(_claude_home() / "settings.json", "json", hooks),
     )
 
