@@ -15,7 +15,7 @@ from rank_bm25 import BM25Okapi
 from treering import parallel
 from treering.arrays import Floats
 from treering.search.lexical import K1, MOST_COLUMNS, B, Lexical
-from treering.search.postings import SEALED, UNLISTED, PostingRun, RunDirectory
+from treering.search.postings import SEALED
 from treering.search.terms import Terms
 
 VOCABULARY = 12
@@ -246,50 +246,20 @@ def test_equal_texts_score_equally_early_and_late() -> None:
     np.testing.assert_array_equal(scores, at_once.score(asked))
 
 
-def test_many_runs_are_looked_through_by_a_directory_and_score_the_same() -> None:
+def test_many_runs_score_as_one() -> None:
     rng = np.random.default_rng(0)
     rows = SEALED // 60 + 1
-    counts = rng.integers(1, 3, (rows * (UNLISTED + 3), 90)) * (
-        rng.random((rows * (UNLISTED + 3), 90)) < 0.7
-    )
+    counts = rng.integers(1, 3, (3 * rows, 90)) * (rng.random((3 * rows, 90)) < 0.7)
     index = Lexical()
     for first in range(0, len(counts), rows):
         index = grown(index, counts[first : first + rows])
+    assert len(index._runs) == 3
     asked = query_of([3, 17, 89, 500])
-    found = index.score(asked)
-    assert index._directory is not None
-    assert len(index._directory) >= UNLISTED
-    last = index
     for changed, left in (
         (index, counts),
-        (grown(last, counts[:2]), np.concatenate([counts, counts[:2]])),
+        (grown(index, counts[:2]), np.concatenate([counts, counts[:2]])),
         (index.shrunk(np.arange(0, len(counts), 50)), np.delete(counts, slice(0, None, 50), 0)),
     ):
         at_once = grown(Lexical(), left)
         np.testing.assert_array_equal(changed.score(asked), at_once.score(asked))
         assert changed.rarity([3, 500]) == at_once.rarity([3, 500])
-        assert changed._directory is index._directory
-    assert found.any()
-
-
-@given(st.lists(st.lists(st.integers(0, 9), max_size=30), min_size=1, max_size=6))
-def test_a_directory_tells_what_each_run_does(held: list[list[int]]) -> None:
-    runs = [
-        PostingRun.from_unsorted(
-            np.array(terms, dtype=np.uint32),
-            np.arange(len(terms), dtype=np.int32),
-            np.ones(len(terms), dtype=np.uint16),
-        )
-        for terms in held
-    ]
-    directory = RunDirectory(runs)
-    asked = np.arange(12, dtype=np.uint32)
-    assert directory.sizes(asked).tolist() == np.sum([run.sizes(asked) for run in runs], 0).tolist()
-    expected = [
-        [(n, run.postings(asked)[term]) for n, run in enumerate(runs) if term in run.terms]
-        for term in asked.tolist()
-    ]
-    assert directory.postings(asked) == expected
-    assert directory.is_of(runs)
-    assert directory.is_of([*runs, runs[0]])
-    assert not directory.is_of(runs[:-1])

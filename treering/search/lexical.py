@@ -23,7 +23,6 @@ from treering.search.postings import (
     PIECE,
     PostingParts,
     PostingRun,
-    RunDirectory,
     Slots,
     TermPostings,
     are_among,
@@ -31,7 +30,6 @@ from treering.search.postings import (
     in_pieces,
     join_postings,
     joined_if_few,
-    make_directory,
     merge_runs,
 )
 from treering.search.terms import Terms
@@ -92,7 +90,6 @@ class Lexical:
         self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, TermPostings] = {}
         self._columns: dict[int, Floats] = {}  # weights of wide terms by slot, for an idf of 1
-        self._directory: RunDirectory | None = None
         self._gone_terms: NDArray[np.uint32] | None = None  # of postings whose row is gone, sorted
         self._corpus: Corpus | None = None  # whose statistics count instead of those of the rows
 
@@ -149,7 +146,6 @@ class Lexical:
 
     def _keep(self, before: Lexical) -> None:
         """Take over the results of an index of nearly the same rows."""
-        self._directory = before._directory
         if self._average() == before._average():
             self._columns = before._columns
 
@@ -278,11 +274,8 @@ class Lexical:
 
     def _frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return how many rows hold each term, without reading postings."""
-        directory = self._directory_of_runs()
-        held = (
-            -self._lost(terms) if directory is None else directory.sizes(terms) - self._lost(terms)
-        )
-        for run in self._runs[0 if directory is None else len(directory) :]:
+        held = -self._lost(terms)
+        for run in self._runs:
             held += run.sizes(terms)
         return held
 
@@ -296,11 +289,6 @@ class Lexical:
             gone.sort(kind="stable")
             self._gone_terms = gone
         return np.asarray(gone.searchsorted(terms, "right") - gone.searchsorted(terms))
-
-    def _directory_of_runs(self) -> RunDirectory | None:
-        """Return the directory of the first runs, if they are many."""
-        self._directory = make_directory(self._runs, self._directory)
-        return self._directory
 
     def score_text(self, query: Terms, text: Terms) -> float:
         """Return BM25 of a text that is not among the rows, by the statistics of the rows."""
@@ -409,14 +397,7 @@ class Lexical:
     def _of_runs(self, terms: NDArray[np.uint32]) -> list[PostingParts]:
         """Return the slots that hold each of some terms, and how often, run by run."""
         parts: list[PostingParts] = [([], []) for _ in terms]
-        directory = self._directory_of_runs()
-        for (slots, counts), places in zip(
-            parts, directory.postings(terms) if directory else (), strict=False
-        ):
-            for number, where in places:
-                slots.append(self._runs[number].rows[where])
-                counts.append(self._runs[number].counts[where])
-        for run in self._runs[0 if directory is None else len(directory) :]:
+        for run in self._runs:
             for (slots, counts), where in zip(parts, run.postings(terms), strict=True):
                 if where.stop > where.start:
                     slots.append(run.rows[where])

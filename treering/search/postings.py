@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -18,10 +17,6 @@ MERGE_RATIO: Final = 2
 SEALED: Final = 1 << 17  # postings from which a run stays as it is, so that no addition sorts more
 
 MAX_COUNT: Final = np.iinfo(np.uint16).max
-
-UNLISTED: Final = 8
-UNLISTED_SHARE: Final = 8
-"""Sealed runs outside a directory: so many, or one for so many that it lists."""
 
 Slots = NDArray[np.int32]
 
@@ -112,59 +107,6 @@ def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
     high = np.argsort((keys >> 16).astype(np.uint16)[low], kind="stable")
     order: NDArray[np.int64] = low[high]
     return order
-
-
-class RunDirectory:
-    """The places of the postings of each term in many runs."""
-
-    def __init__(self, runs: Sequence[PostingRun]) -> None:
-        self._rows = [run.rows for run in runs]
-        terms = np.concatenate([run.terms for run in runs])
-        order = _argsort32(terms)
-        self._terms = terms[order]
-        self._runs = np.repeat(np.arange(len(runs), dtype=np.int32), [len(r.terms) for r in runs])
-        self._runs = self._runs[order]
-        self._starts = np.concatenate([run.starts[:-1] for run in runs])[order]
-        sizes = np.concatenate([np.diff(run.starts) for run in runs])[order]
-        self._until = np.concatenate([[0], np.cumsum(sizes)])
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def is_of(self, runs: Sequence[PostingRun]) -> bool:
-        """Return whether it lists the first of these runs, whichever of their rows are gone."""
-        return len(self) <= len(runs) and all(
-            run.rows is rows for run, rows in zip(runs, self._rows, strict=False)
-        )
-
-    def sizes(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return how many postings each term has."""
-        first, stop = self._terms.searchsorted(terms), self._terms.searchsorted(terms, "right")
-        return np.asarray(self._until[stop] - self._until[first])
-
-    def postings(self, terms: NDArray[np.uint32]) -> list[list[tuple[int, slice]]]:
-        """Return the runs with postings of each term, ascending, and their places."""
-        firsts = self._terms.searchsorted(terms).tolist()
-        stops = self._terms.searchsorted(terms, "right").tolist()
-        return [self._places(slice(a, b)) for a, b in zip(firsts, stops, strict=True)]
-
-    def _places(self, of_term: slice) -> list[tuple[int, slice]]:
-        starts = self._starts[of_term]
-        sizes = np.diff(self._until[of_term.start : of_term.stop + 1])
-        places = map(slice, starts.tolist(), (starts + sizes).tolist())
-        return list(zip(self._runs[of_term].tolist(), places, strict=True))
-
-
-def make_directory(runs: Sequence[PostingRun], before: RunDirectory | None) -> RunDirectory | None:
-    """Return the directory of the sealed runs, ``before`` while it lists most of them; None while
-    they are few.
-    """
-    known = before if before is not None and before.is_of(runs) else None
-    sealed = sum(1 for _ in takewhile(lambda run: len(run.rows) > SEALED, runs))
-    listed_runs = 0 if known is None else len(known)
-    if sealed - listed_runs < max(UNLISTED, listed_runs // UNLISTED_SHARE):
-        return known
-    return RunDirectory(runs[:sealed])
 
 
 def merge_runs(runs: list[PostingRun]) -> list[PostingRun]:

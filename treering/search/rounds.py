@@ -23,6 +23,7 @@ from treering.search.ranking import Queries, Ranking
 from treering.search.relations.contract import MISSING, Flags, Items, Plan, ReadingOrder, Relations
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.stored import GroupColumns
+from treering.search.vectors import Block, VectorBlocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def _group_items(
         session=items.session[first],
         speaker=np.full(len(first), MISSING),
         at=items.at[first],
-        vectors=unit_rows(sums),
+        vectors=VectorBlocks([Block(unit_rows(sums), None)], sums.shape[1]),
         fragment=snapshot.fragment[first],
         stored=items.stored and GroupColumns(items.stored, group_of, len(first)),
     )

@@ -22,7 +22,7 @@ from treering.search.metadata import Metadata
 from treering.search.relations.contract import MISSING, Items, Labels, RowChange
 from treering.search.stored import GroupColumns
 from treering.search.terms import Terms, terms, words
-from treering.search.vectors import StackedMatrix, cosines
+from treering.search.vectors import VectorBlocks, cosines
 from treering.split import Span
 
 Mask = NDArray[np.bool_]
@@ -258,6 +258,7 @@ def widen(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int)
         return longer
 
     items, usual = base.items, int(np.bincount(base.kind).argmax())
+    assert isinstance(items.vectors, VectorBlocks)  # all columns are in memory
     lexical = base.lexical
     if texts:
         lexical = lexical.extend(np.concatenate(texts), np.array([len(text) for text in texts]))
@@ -274,7 +275,7 @@ def widen(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int)
             session=extend(items.session),
             speaker=extend(items.speaker),
             at=np.concatenate([items.at, np.full(len(texts), np.nan)]),
-            vectors=StackedMatrix(items.vectors, vectors),
+            vectors=items.vectors.with_rows(vectors),
             fragment=None if items.fragment is None else extend(items.fragment),
             message=None if items.message is None else extend(items.message),
             stored=items.stored

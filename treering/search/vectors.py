@@ -91,6 +91,11 @@ class VectorBlocks:
     def __len__(self) -> int:
         return int(self.shape[0])
 
+    def with_rows(self, vectors: Floats) -> VectorBlocks:
+        """Return this matrix with more rows at its end."""
+        added = Block(vectors, None) if self.is_exact else Block(*quantised(vectors))
+        return VectorBlocks([*self.blocks, added], self.shape[1])
+
     def spans(self) -> Iterator[tuple[Block, slice]]:
         """Yield every block with its rows."""
         for block, (start, stop) in zip(self.blocks, pairwise(self._starts), strict=True):
@@ -247,57 +252,6 @@ class Matrix(Protocol):
     def __getitem__(self, rows: Any, /) -> Any: ...
 
     def __matmul__(self, other: Any, /) -> Any: ...
-
-
-class StackedMatrix:
-    """Matrices one below the other, read as one matrix without copying them."""
-
-    def __init__(self, *parts: Matrix) -> None:
-        self._parts = parts
-        self._starts = np.cumsum([0, *map(len, parts)]).tolist()
-        self.shape = (int(self._starts[-1]), parts[0].shape[1])
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, rows: int | slice) -> Floats:
-        """One row, or those of a slice without a step."""
-        if isinstance(rows, slice):
-            first, last, _ = rows.indices(len(self))
-            spans = zip(self._parts, self._starts, strict=False)
-            return np.concatenate(
-                [part[max(first - at, 0) : max(last - at, 0)] for part, at in spans]
-            )
-        which = bisect_right(self._starts, rows) - 1
-        row: Floats = self._parts[which][rows - self._starts[which]]
-        return row
-
-    def __matmul__(self, other: Floats) -> Floats:
-        return np.concatenate([part @ other for part in self._parts])
-
-    def cosines(self, queries: Floats) -> Floats:
-        """``self @ queries.T``, shape (N, Q), a query's column contiguous."""
-        result = lent((len(self), len(queries)))
-        for part, start in zip(self._parts, self._starts, strict=False):
-            result[start : start + len(part)] = cosines(part, queries)
-        return result
-
-    def project(self, scores: Floats) -> Floats:
-        """``self.T @ scores``, shape (d,) or (d, Q)."""
-        spans = zip(self._parts, self._starts, strict=False)
-        rows = [(part, scores[start : start + len(part)]) for part, start in spans]
-        parts = [
-            part.project(of_part)
-            if isinstance(part, ProjectedMatrix)
-            else np.asarray(part).T @ of_part
-            for part, of_part in rows
-        ]
-        total: Floats = np.sum(parts, axis=0, dtype=np.float32)
-        return total
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        whole: Floats = np.concatenate([np.asarray(part) for part in self._parts])
-        return whole if dtype is None else whole.astype(dtype)
 
 
 @runtime_checkable
