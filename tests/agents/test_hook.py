@@ -284,19 +284,6 @@ def test_a_reply_of_an_agent_that_repeats_what_is_forgotten_is_named(
         assert not any("nine metres" in entry.text for entry in memory.entries())
 
 
-def test_what_was_forgotten_is_not_taken_in_again(server: Path, hook: Hook, tmp_path: Path) -> None:
-    said = transcript(tmp_path / "s.jsonl", MAST, "Noted.")
-    payload = {"session_id": "s", "transcript_path": str(said)}
-    hook("turn", payload)
-    settled(server)
-    with Memory.open(server, embedder="hashing") as memory:
-        memory.forget(next(memory.entries()).id)
-    transcript(said, MAST, "Noted.", "The keel is of lead.")
-    hook("session-end", payload)
-    settled(server)
-    assert entries(server) == ["Noted.", "The keel is of lead."]
-
-
 @pytest.mark.parametrize("change", ["fork", "shorten", "rename", "away", "damage"])
 def test_what_was_forgotten_stays_away_whatever_becomes_of_the_transcript(
     memory_path: Path, tmp_path: Path, change: str

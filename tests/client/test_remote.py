@@ -91,7 +91,7 @@ def test_every_call_is_there_with_its_signature_or_says_why_not() -> None:
             assert own is not None, f"{twin.__name__} has no {name} of its own"
             if isinstance(own, property):
                 assert isinstance(method, property)
-            elif hasattr(own, "reason"):
+            elif hasattr(own, "is_refusal"):
                 with pytest.raises(InputError, match="not there for a memory on a server"):
                     own()
             else:
@@ -104,7 +104,7 @@ def test_next_to_nothing_is_refused() -> None:
         f"{kind.__name__}.{name}"
         for twin, kind in TWINS
         for name, own in vars(twin).items()
-        if hasattr(own, "reason")
+        if hasattr(own, "is_refusal")
     }
     assert refused == {
         "CodeMemory.blocks",

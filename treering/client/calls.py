@@ -109,12 +109,12 @@ def _remote_method(operation: Operation) -> Callable[..., Any]:
     return post(operation.method, operation.path, method=operation.verb, body_of=body_of)
 
 
-def without(reasons: Mapping[str, str]) -> Callable[[C], C]:
-    """Class decorator: inherited methods of these names raise InputError with their reason."""
+def without(*names: str) -> Callable[[C], C]:
+    """Class decorator: inherited methods of these names raise InputError."""
 
     def decorate(kind: C) -> C:
-        for name, reason in reasons.items():
-            setattr(kind, name, _new_refusal(name, reason))
+        for name in names:
+            setattr(kind, name, _new_refusal(name))
         return kind
 
     return decorate
@@ -140,12 +140,14 @@ def same_count(count_tokens: Callable[[str], int]) -> None:
         raise InputError("count_tokens cannot be sent; a server counts as by default")
 
 
-def _new_refusal(name: str, reason: str) -> Callable[..., NoReturn]:
+def _new_refusal(name: str) -> Callable[..., NoReturn]:
     def refuse(*_: object, **__: object) -> NoReturn:
-        raise InputError(f"{name}() is not there for a memory on a server: {reason}")
+        raise InputError(
+            f"{name}() is not there for a memory on a server; call it where the memory's file is"
+        )
 
     refuse.__name__ = name
-    refuse.reason = reason  # type: ignore[attr-defined]
+    refuse.is_refusal = True  # type: ignore[attr-defined]
     return refuse
 
 

@@ -80,14 +80,7 @@ class RemoteStream(ChatStream):
 
 
 @calls.remote
-@calls.without(
-    {
-        "fit": "it takes minutes; run `treering fit` where the file is",
-        "suggest_relations": "it takes minutes; run `treering relate suggest` where the file is",
-        "reembed": "the models are the server's; run `treering reembed` where the file is",
-        "check": "it reads the file of all spaces; run `treering doctor` where that is",
-    }
-)
+@calls.without("fit", "suggest_relations", "reembed", "check")
 class RemoteMemory(Memory):
     """A memory on a server, with the calls of ``Memory``.
 

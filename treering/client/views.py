@@ -16,12 +16,7 @@ from treering.views.tree.view import TreeView
 
 
 @calls.remote
-@calls.without(
-    {
-        "settings": "configure() of the memory returns all settings",
-        "settle": "settle() of the memory does all pending work",
-    }
-)
+@calls.without("settings", "settle")
 class RemoteTree(TreeView):
     """``memory.tree`` of a memory on a server."""
 
@@ -30,12 +25,7 @@ class RemoteTree(TreeView):
 
 
 @calls.remote
-@calls.without(
-    {
-        "recent": "chat_prompt() of the memory shows the recent dialogue",
-        "settle": "settle() of the memory does all pending work",
-    }
-)
+@calls.without("recent", "settle")
 class RemoteMemos(MemoView):
     """``memory.memos`` of a memory on a server."""
 
@@ -63,12 +53,7 @@ def _round(sent: dict[str, Any]) -> dict[str, Any]:
 
 
 @calls.remote
-@calls.without(
-    {
-        "blocks": "search() finds the definitions",
-        "rounds": "log() returns the rounds of a definition",
-    }
-)
+@calls.without("blocks", "rounds")
 class RemoteCode(CodeMemory):
     """``memory.code`` of a memory on a server. Roots are folders on the server's disk; a relative
     one counts from the caller's folder, so that a server on the same machine reads it."""
