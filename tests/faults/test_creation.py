@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -12,8 +11,7 @@ import pytest
 
 from tests import programs
 from tests.conftest import Open
-from tests.faults.processes import ROOT, TIMEOUT_S, run_script
-from tests.programs import Program
+from tests.faults.processes import TIMEOUT_S, run_script
 from treering.errors import JournalCorrupt
 from treering.journal.sqlite.database import SqliteDatabase
 
@@ -112,23 +110,3 @@ def test_the_mode_of_a_file_that_is_there_stays(path: Path) -> None:
     path.chmod(0o640)
     SqliteDatabase(path).close()
     assert path.stat().st_mode & 0o777 == 0o640
-
-
-def test_many_files_may_be_made_by_processes_at_once(tmp_path: Path) -> None:
-    script = (
-        "import sys; from pathlib import Path\n"
-        "from treering.journal.sqlite.database import SqliteDatabase\n"
-        "sys.stdin.readline()\n"
-        "for n in range(20): SqliteDatabase(Path(sys.argv[1], f'{n}.db')).close()\n"
-    )
-    makers = [
-        Program(
-            [sys.executable, "-c", script, str(tmp_path)],
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
-        for _ in range(2)
-    ]
-    assert [maker.communicate("\n", timeout=TIMEOUT_S)[1] for maker in makers] == ["", ""]

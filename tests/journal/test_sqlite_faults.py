@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from tests import programs
-from tests.programs import Program
 from treering.errors import (
     InputError,
     JournalBusy,
@@ -235,34 +234,6 @@ def test_a_url_and_a_path_are_the_same_file(path: Path) -> None:
     with closing(open_database(f"sqlite:///{path}")) as database:
         assert database.url == str(path)
     assert path.is_file()
-
-
-def test_many_processes_may_create_one_file_at_once(path: Path) -> None:
-    script = """
-import sys
-from pathlib import Path
-from treering.journal.sqlite.database import SqliteDatabase
-sys.stdin.readline()
-database = SqliteDatabase(Path(sys.argv[1]))
-with database.write() as writer:
-    writer.execute("INSERT INTO space (name) VALUES (?)", (sys.argv[2],))
-"""
-    crowd = [
-        Program(
-            [sys.executable, "-c", script, str(path), str(number)],
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(3)
-    ]
-    for one in crowd:
-        assert one.stdin
-        one.stdin.write("\n")
-        one.stdin.flush()
-    errors = [one.communicate(timeout=60)[1] for one in crowd]
-    assert errors == [""] * len(crowd)
-    assert rows_of(path) == len(crowd)
 
 
 @pytest.mark.parametrize("value", ["\ud800", 2**63])

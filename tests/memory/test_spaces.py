@@ -134,12 +134,11 @@ def test_a_view_of_another_package_loses_its_rows_of_a_removed_space(
 @pytest.mark.parametrize(
     ("table", "rows"),
     [
-        ("said text, entry INTEGER REFERENCES Entry(seq)", "SELECT 'PORTO', seq FROM entry"),
         ("said text, Space integer", "SELECT 'PORTO', id FROM space"),
         ("said text, space varchar(40)", "SELECT 'PORTO', name FROM space"),
     ],
 )
-def test_so_does_one_that_names_its_columns_and_types_otherwise(
+def test_so_does_one_whose_column_has_another_type(
     open_memory: Open, path: Path, table: str, rows: str
 ) -> None:
     memory = open_memory(space="ana")

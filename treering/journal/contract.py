@@ -44,22 +44,12 @@ Patch = tuple[int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignKey:
-    """A column that holds a key of another table's row; ``target_column`` is that key."""
-
-    column: str
-    target: str
-    target_column: str
-
-
-@dataclass(frozen=True, slots=True)
 class StoredTable:
     """A table of the database; ``texts`` are the columns that hold texts."""
 
     name: str
     columns: tuple[str, ...]
     texts: frozenset[str]
-    references: tuple[ForeignKey, ...]
 
 
 Param = str | int | float

@@ -9,12 +9,11 @@ erased bytes are in the file until then, and goes when that is done.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from treering.journal import staged, storage, vector_blocks
-from treering.journal.contract import Reader, StoredTable, Value, Writer
+from treering.journal.contract import Reader, Value, Writer
 from treering.journal.space import UNNAMED, SpaceWriter, all_models
 
 
@@ -58,16 +57,14 @@ def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
     staged.drop(writer, name)
     # Rows refer to each other in every direction, so references are checked at the end.
     writer.defer_references()
-    tables = {table.name: table for table in writer.tables()}
-    gone: Counter[str] = Counter()
-    # Most tables have the number of the space; keys and staged imports have its name.
-    for value in (space, name):
-        own = {table.name for table in tables.values() if _has_space(table, type(value))}
-        for table in sorted(tables.keys() - own):
-            for condition in _conditions(tables, table, own):
-                gone[table] += writer.execute(f'DELETE FROM "{table}" WHERE {condition}', (value,))
-        for table in own:
-            gone[table] += writer.execute(f'DELETE FROM "{table}" WHERE space = ?', (value,))
+    gone: dict[str, int] = {}
+    for table in writer.tables():
+        if "space" in table.columns:
+            # Most tables have the number of the space; keys and staged imports have its name.
+            value = name if "space" in table.texts else space
+            gone[table.name] = writer.execute(
+                f'DELETE FROM "{table.name}" WHERE space = ?', (value,)
+            )
     _leave_unnamed(writer, space)
     return {table: count for table, count in gone.items() if count}
 
@@ -88,27 +85,3 @@ def _leave_unnamed(writer: Writer, space: int) -> None:
         (f"{UNNAMED}{space}", space),
     )
     storage.queue_scrub(writer, space)
-
-
-def _has_space(table: StoredTable, form: type[int | str]) -> bool:
-    """Whether the rows of a table have the number of their space, or its name."""
-    return "space" in table.columns and ("space" in table.texts) == (form is str)
-
-
-def _conditions(
-    tables: Mapping[str, StoredTable],
-    name: str,
-    own: set[str],
-    passed: frozenset[str] = frozenset(),
-) -> Iterator[str]:
-    """Conditions, with one parameter, for the rows that belong to rows of a space."""
-    if name in own:
-        yield "space = ?"
-        return
-    for link in tables[name].references:
-        if link.target not in {*passed, name, "model", "space"}:
-            for of_target in _conditions(tables, link.target, own, passed | {name}):
-                yield (
-                    f'"{link.column}" IN (SELECT "{link.target_column}" FROM "{link.target}"'
-                    f" WHERE {of_target})"
-                )

@@ -11,7 +11,7 @@ from psycopg.rows import TupleRow
 
 from treering.errors import JournalError, JournalVersionError, UnknownMemory
 from treering.journal import schema
-from treering.journal.contract import ForeignKey, StoredTable
+from treering.journal.contract import StoredTable
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.locks import WriterLocks
 
@@ -97,17 +97,6 @@ _COLUMNS: Final = """
     WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND c.relkind IN ('r', 'p')
     AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum
 """
-_REFERENCES: Final = """
-    SELECT CAST(c.relname AS TEXT), CAST(a.attname AS TEXT), CAST(t.relname AS TEXT),
-           CAST(b.attname AS TEXT)
-    FROM pg_constraint k
-    JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class t ON t.oid = k.confrelid
-    CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS p (own, other)
-    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.own
-    JOIN pg_attribute b ON b.attrelid = t.oid AND b.attnum = p.other
-    WHERE k.contype = 'f' AND c.relnamespace = CAST(current_schema() AS regnamespace)
-    ORDER BY c.relname, k.conname
-"""
 _KEY: Final = """
     SELECT CAST(min(a.attname) AS TEXT) FROM pg_index i
     JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
@@ -121,15 +110,11 @@ def tables(connection: psycopg.Connection[TupleRow]) -> list[StoredTable]:
     columns: dict[str, list[tuple[str, bool]]] = defaultdict(list)
     for table, column, is_text in connection.execute(_COLUMNS):
         columns[table].append((column, is_text))
-    references: dict[str, list[ForeignKey]] = defaultdict(list)
-    for table, *link in connection.execute(_REFERENCES):
-        references[table].append(ForeignKey(*link))
     return [
         StoredTable(
             table,
             tuple(column for column, _ in of_table),
             frozenset(column for column, is_text in of_table if is_text),
-            tuple(references[table]),
         )
         for table, of_table in columns.items()
     ]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from treering.errors import InputError, JournalBusy, JournalError, UnknownName
+from treering.errors import InputError, JournalError, UnknownName
 from treering.journal import posix_locks
 from treering.journal.sqlite import connection, failures
 from treering.records import Progress
@@ -18,10 +17,6 @@ from treering.temporary import private_folder
 
 STEP_PAGES: Final = 1024
 """Pages copied at a time: between two steps progress is reported, and Ctrl-C is noticed."""
-
-
-PAUSE_S: Final = 0.05
-"""Before the next attempt of a step that failed."""
 
 
 def backup(
@@ -38,8 +33,7 @@ def backup(
     complete and durable. ``progress`` counts pages.
 
     Raises UnknownName for a missing file, InputError for a target that exists unless ``overwrite``,
-    or that is in use, JournalCorrupt for a file of another program, JournalBusy when another
-    process keeps the file or writes the same target for long, JournalFull and JournalError.
+    or that is in use, JournalCorrupt for a file of another program, JournalFull and JournalError.
     """
     source, target = Path(source), Path(target)
     file, place = (Path(os.path.realpath(path)) for path in (source, target))
@@ -57,7 +51,7 @@ def backup(
             copy = folder / place.name
             copy.touch(mode=posix_locks.PRIVATE)
             try:
-                _copy(file, copy, _Steps(target, progress))
+                _copy(file, copy, progress)
             except sqlite3.Error as error:
                 is_of_source = failures.is_damaged(error)
                 with failures.translate_errors(source if is_of_source else target):
@@ -87,36 +81,21 @@ def _refuse_target(place: Path, target: Path, overwrite: bool) -> None:
             )
 
 
-def _copy(file: Path, copy: Path, steps: _Steps) -> None:
+def _copy(file: Path, copy: Path, progress: Progress | None) -> None:
     """Write the state of a database, as of now, to an empty file."""
+
+    def report(_: int, remaining: int, total: int) -> None:
+        if progress is not None:
+            progress(total - remaining, total)
+
     with closing(_connect(file)) as reading, closing(_connect(copy)) as writing:
         # One transaction, so that no step begins again when others write.
         reading.execute("BEGIN")
         reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
         writing.execute("PRAGMA journal_mode=OFF")  # an unfinished copy is thrown away
         writing.execute("PRAGMA fullfsync=ON")
-        reading.backup(writing, pages=STEP_PAGES, progress=steps, sleep=PAUSE_S)
+        reading.backup(writing, pages=STEP_PAGES, progress=report)
         reading.rollback()
-
-
-class _Steps:
-    """Called after each step of a copy: reports progress, and ends a copy that waits too long."""
-
-    def __init__(self, target: Path, progress: Progress | None) -> None:
-        self._target, self._progress = target, progress
-        self._moved = time.monotonic()
-
-    def __call__(self, status: int, remaining: int, total: int) -> None:
-        now = time.monotonic()
-        if status not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            self._moved = now
-            if self._progress is not None:
-                self._progress(total - remaining, total)
-        elif now - self._moved > failures.BUSY_TIMEOUT_S:
-            raise JournalBusy(
-                f"{self._target}: the copy could not go on for over "
-                f"{failures.BUSY_TIMEOUT_S:.0f} s; try again"
-            )
 
 
 def _connect(file: Path) -> sqlite3.Connection:

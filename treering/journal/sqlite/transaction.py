@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -14,7 +14,6 @@ from treering.journal import damage, storage
 from treering.journal.contract import (
     NO_SPACE,
     Dialect,
-    ForeignKey,
     Outcome,
     Patch,
     Row,
@@ -194,28 +193,15 @@ class SqliteTransaction:
         """See ``Reader``."""
         rows = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         names = [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
-        # To SQLite a name is the same in small and in large letters, to who reads this it is not.
-        by_small = {name.lower(): name for name in names}
-        wanted = [name for name in names if name.casefold().startswith(prefix)]
-        return [self._table(name, by_small) for name in wanted]
+        return [self._table(name) for name in names if name.casefold().startswith(prefix)]
 
-    def _table(self, name: str, names: Mapping[str, str]) -> StoredTable:
+    def _table(self, name: str) -> StoredTable:
         info = self.rows("SELECT name, type FROM pragma_table_info(?)", (name,))
         columns = [(str(column).lower(), str(kind).upper()) for column, kind in info]
-        links = self.rows(
-            'SELECT "from", lower("table"), "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq',
-            (name,),
-        )
         return StoredTable(
             name,
             tuple(column for column, _ in columns),
             frozenset(c for c, kind in columns if any(text in kind for text in _TEXT_TYPES)),
-            # One that names no column refers to the key of the other table.
-            tuple(
-                ForeignKey(str(column), names[target], str(key or "rowid"))
-                for column, target, key in links
-                if target in names
-            ),
         )
 
     def defer_references(self) -> None:
