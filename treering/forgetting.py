@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from treering import corrections
 from treering.errors import InputError, UnknownName
@@ -25,79 +25,73 @@ from treering.views.erase import Eraser, matching_seqs, refuse_hidden, retry
 from treering.views.registry import Views
 
 
-def forget_entries(
-    space: Space,
-    views: Views,
-    intake: Intake,
-    entry_ids: Sequence[str],
-    condition: Filter,
-    *,
-    replies: bool,
-) -> Forgotten:
-    """Erase the entries of some ids that meet a condition; without ids, all that meet it.
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """A ``forget`` in a space: the condition that entries meet, and whether replies go, too."""
 
-    Withheld entries and the history of all of them go, too. Raise UnknownName, InputError,
-    JournalCorrupt. Nothing is erased then.
-    """
-    erased: Forgotten | None = None
-    try:
-        erased = _forget_visible(space, views, intake, entry_ids, condition, replies=replies)
-    except UnknownName:
-        held = held_alone(space, entry_ids)
-        if entry_ids and not held:
+    space: Space
+    views: Views
+    intake: Intake
+    condition: Filter
+    replies: bool
+
+    def forget(self, entry_ids: Sequence[str]) -> Forgotten:
+        """Erase the entries of some ids that meet the condition; without ids, all that meet it.
+
+        Withheld entries and the history of all of them go, too. Raise UnknownName, InputError,
+        JournalCorrupt. Nothing is erased then.
+        """
+        space, condition = self.space, self.condition
+        erased: Forgotten | None = None
+        try:
+            erased = self._forget_visible(entry_ids)
+        except UnknownName:
+            held = held_alone(space, entry_ids)
+            if entry_ids and not held:
+                raise
+            if rest := [each for each in entry_ids if each not in held]:
+                erased = self._forget_visible(rest)
+            erased = corrections.erase_withheld(space, entry_ids, condition, erased)
+            if erased is None:
+                raise
+        else:
+            if space.latest is not None and not space.latest.has_corrections:
+                return erased
+            erased = corrections.erase_withheld(space, entry_ids, condition, erased) or erased
+        drop_waiting_messages(space, erased.entries)
+        return erased
+
+    def _forget_visible(self, entry_ids: Sequence[str]) -> Forgotten:
+        """Erase entries that are not withheld."""
+        _check_choice(entry_ids, self.condition)
+        try:
+            try:
+                return self._erase(entry_ids, is_recovered=False)
+            except WasCutShort:  # an interrupted addition must not bring them back afterwards
+                self.intake.recover_if_possible()
+                return self._erase(entry_ids, is_recovered=True)
+        except UnknownName:  # perhaps forgotten already, and still in the bytes of the file
+            retry(self.space.database)
             raise
-        if rest := [each for each in entry_ids if each not in held]:
-            erased = _forget_visible(space, views, intake, rest, condition, replies=replies)
-        erased = corrections.erase_withheld(space, entry_ids, condition, erased)
-        if erased is None:
-            raise
-    else:
-        if space.latest is not None and not space.latest.has_corrections:
-            return erased
-        erased = corrections.erase_withheld(space, entry_ids, condition, erased) or erased
-    drop_waiting_messages(space, erased.entries)
-    return erased
 
-
-def _forget_visible(
-    space: Space,
-    views: Views,
-    intake: Intake,
-    entry_ids: Sequence[str],
-    condition: Filter,
-    *,
-    replies: bool,
-) -> Forgotten:
-    """Erase entries, as ``forget_entries`` does, that are not withheld."""
-    _check_choice(entry_ids, condition)
-
-    def erase_once(*, is_recovered: bool) -> Forgotten:
-        seqs = None if entry_ids else _all_matching(space, condition)
+    def _erase(self, entry_ids: Sequence[str], *, is_recovered: bool) -> Forgotten:
+        condition, eraser = self.condition, self.views.eraser
+        seqs = None if entry_ids else _all_matching(self.space, condition)
 
         def erase(writer: SpaceWriter) -> Forgotten:
             writer.ensure_there()
             if not is_recovered:
-                intake.refuse_cut_short(writer)
+                self.intake.refuse_cut_short(writer)
             doomed = seqs
             if doomed is None:  # few: the thread that erases for others can find them, too
                 doomed = matching_seqs(writer, entry_ids, condition) if writer.is_there else []
             if not doomed:
-                raise UnknownName(f"nothing to forget in space {space.name!r}: no entry matches")
-            forgotten = _erase_with_replies(writer, views.eraser, doomed, replies=replies)
-            drop_waiting_messages(space, forgotten.entries)
+                raise UnknownName(f"nothing to forget in space {writer.name!r}: no entry matches")
+            forgotten = _erase_with_replies(writer, eraser, doomed, replies=self.replies)
+            drop_waiting_messages(self.space, forgotten.entries)
             return forgotten
 
-        return views.eraser.forget(erase)
-
-    try:
-        try:
-            return erase_once(is_recovered=False)
-        except WasCutShort:  # an interrupted addition must not bring them back afterwards
-            intake.recover_if_possible()
-            return erase_once(is_recovered=True)
-    except UnknownName:  # perhaps forgotten already, and still in the bytes of the file
-        retry(space.database)
-        raise
+        return eraser.forget(erase)
 
 
 def _check_choice(entry_ids: Sequence[str], condition: Filter) -> None:

@@ -26,7 +26,7 @@ from treering.errors import (
     UnknownEntry,
     UnknownName,
 )
-from treering.forgetting import drop_waiting_messages, forget_entries, forget_space
+from treering.forgetting import Forgetting, drop_waiting_messages, forget_space
 from treering.hints import Hint
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
@@ -677,9 +677,9 @@ class Memory:
         """
         condition, beside = to_filter(where), self._beside
         try:
-            forgotten = forget_entries(
-                self._space, self._views, self._intake, entry_ids, condition, replies=replies
-            )
+            forgotten = Forgetting(
+                self._space, self._views, self._intake, condition, replies
+            ).forget(entry_ids)
         except UnknownName:
             if not copies or where or not beside.copies(entry_ids):
                 raise

@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
-from treering.forgetting import forget_entries
+from treering.forgetting import Forgetting
 from treering.ingest.intake import Intake
 from treering.journal import entries, storage
 from treering.journal.fields import checked_name, metadata_json
@@ -199,7 +199,7 @@ class SpacesBeside:
     def forget_copies(self, entry_ids: Collection[str], *, replies: bool) -> list[Forgotten]:
         """Erase the copies of entries. Raise as ``forget`` does."""
         return [
-            forget_entries(views.space, views, self._intake(views), ids, Filter(), replies=replies)
+            Forgetting(views.space, views, self._intake(views), Filter(), replies).forget(ids)
             for views, ids in (
                 (self.views(name), ids) for name, ids in self.copies(entry_ids).items()
             )

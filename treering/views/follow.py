@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -60,7 +60,8 @@ class _Batch:
     """Entries to read: new ones up to ``last``, and ``again`` those that views read a second time.
 
     ``damaged`` are entries that cannot be read as they were stored. ``digests`` are those of all,
-    and ``read`` is how far every view had read, when the batch was read.
+    and ``read`` is how far every view had read, when the batch was read. ``is_last`` says that
+    nothing else was left then.
     """
 
     entries: Mapping[int, Entry]
@@ -69,6 +70,7 @@ class _Batch:
     last: int
     again: Mapping[str, frozenset[int]]
     read: Mapping[str, int]
+    is_last: bool
 
     def entries_for(self, view: View) -> dict[int, Entry]:
         """The entries of the batch that one view has not read."""
@@ -157,6 +159,8 @@ class Follower:
                     done += len(batch.entries)
                     if progress:
                         progress(min(done, total), total)
+                    if batch.is_last:
+                        break
                     continue
             # Another process reads, and finds what was added here, too.
             if not self._space.await_task(_READING, until - time.monotonic()):
@@ -204,6 +208,7 @@ class Follower:
             queued = frozenset().union(*again.values())
             due = sorted(queued.union(fresh))
             seqs = entries.within(reader, due, BATCH_BYTES)
+            is_last = seqs == due and len(fresh) < BATCH_ENTRIES and not queued
             fresh = [seq for seq in fresh if seq <= seqs[-1]] if seqs else []
             again = {name: of_view.intersection(seqs) for name, of_view in again.items()}
             sound, damaged = read_sound(reader, seqs)
@@ -215,7 +220,7 @@ class Follower:
         if not seqs and not is_new:
             return None
         places_read = {name: state.read for name, state in states.items()}
-        return _Batch(sound, digests, damaged, last, again, places_read)
+        return _Batch(sound, digests, damaged, last, again, places_read, is_last)
 
     def _queued_entries(
         self, reader: SpaceReader, views: Sequence[View], run: _Run
@@ -277,6 +282,8 @@ class Follower:
                 return
             stored_states = view_states(writer)
             states = self._with_new_views(stored_states)
+            kinds = [view.reread_kind for view in views if view.reads]
+            reread = work.counts(writer, writer.space, kinds) if kinds else {}
             # Deriving took its time. An entry that was changed or erased meanwhile is skipped: the
             # change queued it for reading.
             current = entries.digests_by_seq(writer, list(batch.entries))
@@ -287,7 +294,7 @@ class Follower:
                 with attribute_errors(view), preparing:
                     state = states[view.name]
                     done[view.name] = _store_of(
-                        writer, view, state, batch, derived[view.name], as_read
+                        writer, view, state, batch, derived[view.name], as_read, reread
                     )
             # A view of treering's that fails has read nothing, and is not new the next time.
             own = {v.name: states[v.name] for v in self._views if not is_foreign(v)}
@@ -312,15 +319,18 @@ def _store_of(
     batch: _Batch,
     derived: Derived,
     as_read: Set[int],
+    reread: Container[str],
 ) -> ViewState:
     """Store the rows that a view derived from a batch. Returns how far it has come then.
+
+    ``reread`` are the kinds of entries to read again of which there are any.
 
     Left out are entries that another process stored, and entries erased or changed meanwhile.
     """
     queued = batch.again.get(view.name, frozenset())
     fresh = {seq for seq in as_read if seq > state.read}
     # An entry may be both: given another text before it was read at all. It is stored once.
-    read_now = (queued & as_read) | fresh if view.reads else ()
+    read_now = (queued & as_read) | fresh if view.reread_kind in reread else ()
     again = work.claim(writer, writer.id, view.reread_kind, read_now)
     ours = fresh | (again & queued)
     rows, refused = derived
