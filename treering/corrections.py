@@ -116,8 +116,9 @@ def restore(space: Space, views: Views, intake: Intake, entry_id: str, author: A
     Raise UnknownEntry, and InputError if its source has the same text again.
     """
     with space.withheld.read() as reader:
-        history = list(withheld.notes(reader, {"entry_id": entry_id}).values())
-        quoting = withheld.notes(reader, {"other": entry_id, "what": "retracted"}).values()
+        notes = withheld.notes(reader, [entry_id]).values()
+        history = [note for note in notes if note.entry_id == entry_id]
+        quoting = [n for n in notes if n.other == entry_id and n.what == "retracted"]
         ids = {entry_id, *(correction.entry_id for correction in quoting)}
         seqs = entries.seqs_of(reader, reader.id, ids) if reader.is_there else []
         if entry_id not in entries.identities(reader, seqs):
@@ -152,12 +153,10 @@ def erase_withheld(
         if not reader.is_there:
             return erased
         chosen = entries.seqs_of(reader, reader.id, ids) if ids else None
-        notes = withheld.notes(reader)
         matching = entries.matching_seqs(reader, reader.id, condition, chosen)
-        doomed = [seq for seq in matching if seq not in notes]
+        doomed = withheld.without_notes(reader, list(matching))
         gone = entries.identities(reader, doomed)
-    everything = {*gone, *(erased.entries if erased else ())}
-    about = [seq for seq, note in notes.items() if {note.entry_id, note.other} & everything]
+        about = withheld.notes(reader, {*gone, *(erased.entries if erased else ())})
     if not doomed and not about:
         return erased
     eraser = Eraser(hidden, [])

@@ -162,7 +162,15 @@ def test_a_query_without_a_condition_sees_the_rows_of_its_space_alone(tenants: T
                 assert reader.row(f"SELECT 1 FROM {table}") is None, table
             with database.read() as reader:
                 assert reader.row(f"SELECT count(*) FROM {table}") == (total,), table
-    rest = {"claim", "claim_entry", "reply", "reply_shown", "supersession", "unanswered"}
+    rest = {
+        "claim",
+        "claim_entry",
+        "correction",
+        "reply",
+        "reply_shown",
+        "supersession",
+        "unanswered",
+    }
     rest |= {
         "work_error",
         "spent",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.examples import examples
 from treering import Memory, copy_space
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, JournalCorrupt, UnknownName
 from treering.ingest import withheld
 from treering.journal import entries, writing
 
@@ -207,7 +207,7 @@ def test_a_retraction_that_was_cut_short_leaves_no_older_text(memory: Memory) ->
 def test_a_proposal_without_its_correction_is_listed_and_accepted(memory: Memory) -> None:
     [entry_id] = memory.add(LISBON, propose="agent").ids
     with memory._space.withheld.write() as writer:
-        writing.erase(writer, list(withheld.notes(writer)))
+        writing.erase(writer, list(withheld.notes(writer, [entry_id])))
     assert [held.correction.what for held in memory.withheld()] == ["proposed"]
     assert memory.restore(entry_id).text == LISBON
 
@@ -258,3 +258,17 @@ def test_any_history_leaves_what_was_asked_for(open_memory: Open, steps: list[st
     assert (LISBON in texts(memory)) == (state == "there")
     assert (len(memory.withheld()) == 1) == (state == "held")
     memory.forget_space("default")
+
+
+def test_forgetting_reads_the_corrections_of_what_it_erases_alone(memory: Memory) -> None:
+    ana, ben = (memory.add(text).ids[0] for text in (LISBON, "Ben likes trains."))
+    for each in (ana, ben):
+        memory.retract(each)
+        memory.restore(each)
+    with memory._space.withheld.write() as writer:
+        for seq in withheld.notes(writer, [ben]):
+            writer.execute("UPDATE entry SET digest = zeroblob(9) WHERE seq = ?", (seq,))
+            break
+    assert memory.forget(ana).entries == (ana,)
+    with pytest.raises(JournalCorrupt):
+        memory.history(ben)

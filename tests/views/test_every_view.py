@@ -275,7 +275,7 @@ def test_transactions_are_few(path: Path) -> None:
         for source in ("one", "two"):
             database.counts.update(read=0, write=0)
             memory.add("Ana moved to Porto.", source=source)
-            assert database.counts == {"read": 3, "write": 2}
+            assert database.counts == {"read": 4, "write": 2}
         memory.search("Who moved to Porto?")  # the first one learns who speaks
         database.counts.update(read=0, write=0)
         memory.search("Who moved to Porto?")

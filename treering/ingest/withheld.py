@@ -17,11 +17,12 @@ from typing import Any, Final, get_args
 from treering.errors import InputError, JournalCorrupt
 from treering.ingest import exchange, slices
 from treering.ingest.slices import Item, Plan
-from treering.journal import damage, entries, stored, writing
+from treering.journal import damage, entries, sources, stored, writing
 from treering.journal.fields import metadata_json
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.journal.writing import Draft
 from treering.records import JSON, Correction, CorrectionName, Entry, Filter, Withheld
+from treering.text import digest_number
 
 _STORE: Final = Plan(keeps=True, again_forgotten=True)
 
@@ -67,7 +68,7 @@ def take_in(space: Space, items: Sequence[Item]) -> None:
     """Store withheld entries and corrections of an export; those that are here stay as they are."""
     if items:
         with _writing(space) as writer:
-            slices.store(writer, items, _STORE)
+            _index(writer, slices.store(writer, items, _STORE).ids)
 
 
 def note(
@@ -86,7 +87,22 @@ def note(
         metadata = metadata_json({name: value for name, value in fields.items() if value})
         key = secrets.token_hex(8)
         drafts.append((entries.HISTORY, Draft(what, "text", now, metadata=metadata, key=key)))
-    slices.store(writer, drafts, Plan())
+    _index(writer, slices.store(writer, drafts, Plan()).ids)
+
+
+def _index(writer: SpaceWriter, ids: Collection[str]) -> None:
+    """Let the corrections among new entries be found by the entries that they name."""
+    new = entries.by_seq(writer, entries.seqs_of(writer, writer.id, ids))
+    corrections = {seq: _correction(e) for seq, e in new.items() if e.source == entries.HISTORY}
+    writer.many(
+        "INSERT INTO correction (space, about, note) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            (writer.id, digest_number(named), seq)
+            for seq, correction in corrections.items()
+            for named in (correction.entry_id, correction.other)
+            if named is not None
+        ),
+    )
 
 
 def record(
@@ -109,19 +125,35 @@ def copies(reader: SpaceReader, seqs: Collection[int]) -> list[Item]:
     return [(entry.source, Draft.from_entry(entry, keys[seq])) for seq, entry in found.items()]
 
 
-def notes(reader: SpaceReader, metadata: Mapping[str, JSON] | None = None) -> dict[int, Correction]:
-    """Return the corrections whose fields have some values, oldest first, by sequence number."""
+def notes(reader: SpaceReader, about: Collection[str]) -> dict[int, Correction]:
+    """Return the corrections that name some entries, oldest first, by sequence number."""
     if not reader.is_there:
         return {}
-    condition = Filter(source=entries.HISTORY, metadata=metadata or {})
-    page = entries.page(reader, reader.id, condition, limit=entries.LAST)
-    return {seq: _correction(entry) for seq, entry in page}
+    rows = reader.rows(
+        "SELECT note FROM correction WHERE space = ? AND about IN (SELECT value FROM json_each(?))",
+        (reader.id, json.dumps(sorted(map(digest_number, about)))),
+    )
+    found = entries.by_seq(reader, [int(row[0]) for row in rows])
+    corrections = {seq: _correction(entry) for seq, entry in found.items()}
+    named = set(about)
+    return {s: each for s, each in corrections.items() if {each.entry_id, each.other} & named}
+
+
+def without_notes(reader: SpaceReader, seqs: Collection[int]) -> list[int]:
+    """Return those of some entries of a hidden space that are not corrections."""
+    rows = reader.rows(
+        "SELECT e.seq FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source"
+        " WHERE e.space = ? AND s.hash <> ? AND e.seq IN (SELECT value FROM json_each(?))",
+        (*sources.key(reader.id, entries.HISTORY), json.dumps(sorted(seqs))),
+    )
+    return [int(row[0]) for row in rows]
 
 
 def history(space: Space, entry_id: str) -> list[Correction]:
     """Return the corrections of an entry, oldest first. Raise UnknownEntry."""
     with space.withheld.read() as reader:
-        found = list(notes(reader, {"entry_id": entry_id}).values())
+        named = notes(reader, [entry_id]).values()
+    found = [correction for correction in named if correction.entry_id == entry_id]
     if not found:
         with space.read() as reader:
             reader.ensure_there()
@@ -134,9 +166,10 @@ def held(space: Space, condition: Filter) -> list[Withheld]:
     with space.withheld.read() as reader:
         if not reader.is_there:
             return []
-        last = {each.entry_id: each for each in notes(reader).values()}
         page = entries.page(reader, reader.id, condition, limit=entries.LAST)
         found = [entry for _, entry in page if entry.source != entries.HISTORY]
+        corrections = notes(reader, [entry.id for entry in found])
+        last = {each.entry_id: each for each in corrections.values()}
     alone = held_alone(space, [entry.id for entry in found])
     # A proposal that was cut short was finished without its correction.
     return [

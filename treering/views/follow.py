@@ -60,8 +60,7 @@ class _Batch:
     """Entries to read: new ones up to ``last``, and ``again`` those that views read a second time.
 
     ``damaged`` are entries that cannot be read as they were stored. ``digests`` are those of all,
-    and ``read`` is how far every view had read, when the batch was read. ``is_last`` says that
-    nothing else was left then.
+    and ``read`` is how far every view had read, when the batch was read.
     """
 
     entries: Mapping[int, Entry]
@@ -70,7 +69,6 @@ class _Batch:
     last: int
     again: Mapping[str, frozenset[int]]
     read: Mapping[str, int]
-    is_last: bool
 
     def entries_for(self, view: View) -> dict[int, Entry]:
         """The entries of the batch that one view has not read."""
@@ -159,8 +157,6 @@ class Follower:
                     done += len(batch.entries)
                     if progress:
                         progress(min(done, total), total)
-                    if batch.is_last:
-                        break
                     continue
             # Another process reads, and finds what was added here, too.
             if not self._space.await_task(_READING, until - time.monotonic()):
@@ -208,7 +204,6 @@ class Follower:
             queued = frozenset().union(*again.values())
             due = sorted(queued.union(fresh))
             seqs = entries.within(reader, due, BATCH_BYTES)
-            is_last = seqs == due and len(fresh) < BATCH_ENTRIES and not queued
             fresh = [seq for seq in fresh if seq <= seqs[-1]] if seqs else []
             again = {name: of_view.intersection(seqs) for name, of_view in again.items()}
             sound, damaged = read_sound(reader, seqs)
@@ -220,7 +215,7 @@ class Follower:
         if not seqs and not is_new:
             return None
         places_read = {name: state.read for name, state in states.items()}
-        return _Batch(sound, digests, damaged, last, again, places_read, is_last)
+        return _Batch(sound, digests, damaged, last, again, places_read)
 
     def _queued_entries(
         self, reader: SpaceReader, views: Sequence[View], run: _Run

@@ -197,6 +197,15 @@ CREATE TABLE supersession (
 );
 CREATE INDEX supersession_by_newer ON supersession (space, newer);
 
+CREATE TABLE correction (
+    space BIGINT NOT NULL REFERENCES space (id) DEFERRABLE,
+    about BIGINT NOT NULL,
+    note  BIGINT NOT NULL,
+    PRIMARY KEY (space, about, note),
+    FOREIGN KEY (space, note) REFERENCES entry (space, seq) ON DELETE CASCADE DEFERRABLE
+);
+CREATE INDEX correction_by_note ON correction (space, note);
+
 -- Outlives its space, so it has no policy. The rows are digests.
 CREATE TABLE tombstone (
     owner  BIGINT NOT NULL,

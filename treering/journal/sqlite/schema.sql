@@ -132,6 +132,15 @@ CREATE TABLE supersession (
 );
 CREATE INDEX supersession_by_newer ON supersession (newer);
 
+-- The corrections in a hidden space, by the entries that they name.
+CREATE TABLE correction (
+    space INTEGER NOT NULL REFERENCES space (id),
+    about INTEGER NOT NULL,                   -- digest of the id of an entry
+    note  INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+    PRIMARY KEY (space, about, note)
+) WITHOUT ROWID;
+CREATE INDEX correction_by_note ON correction (note);
+
 -- The ids of erased entries, as digests: an import does not bring these entries back, also after the
 -- space was removed.
 CREATE TABLE tombstone (
