@@ -38,11 +38,6 @@ def composed(name: str) -> str:
     return normalize("NFC", name)
 
 
-def utf8_size(text: str) -> int:
-    """How many bytes a text takes in UTF-8."""
-    return len(text) if text.isascii() else len(text.encode())
-
-
 def storable(text: str) -> str:
     """A text that a library has read, without what no text has: NUL and lone surrogates."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 import shutil
 import sqlite3
@@ -18,7 +16,6 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import JournalCorrupt, JournalError, UnknownName
-from treering.journal.damage import digest
 from treering.journal.stored import PAGE
 from treering.records import Entry
 from treering.views.memos import store as memos
@@ -388,10 +385,3 @@ def test_the_index_of_a_repository_that_is_damaged_can_be_made_anew(
         again.code.forget(tmp_path / "code")
         again.code.index(tmp_path / "code")
         assert again.code.search("spin")
-
-
-def test_the_digest_is_the_one_that_files_of_earlier_versions_hold() -> None:
-    content = ('"Łódź" \\ \n', "chat", "Ana", None, None, '{"a":1}', 1_577_836_800_123_456)
-    written = json.dumps([*content, "7"], ensure_ascii=False)
-
-    assert digest(content, "7") == hashlib.sha256(written.encode()).digest()

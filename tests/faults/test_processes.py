@@ -19,7 +19,6 @@ from tests.embedders import HashingEmbedder
 from tests.faults.writer import MESSAGES, SHARED, messages
 from tests.programs import Program
 from treering import Memory
-from treering.errors import JournalCorrupt
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60
@@ -127,24 +126,6 @@ def test_threads_that_share_a_memory_lose_and_repeat_nothing(memory: Memory) -> 
     assert_sound(memory)
 
 
-def test_an_add_waits_for_another_processes_transaction(path: Path, open_memory: Open) -> None:
-    memory, other = open_memory(), open_memory()
-    memory.add("first")
-    done = threading.Event()
-
-    def add() -> None:
-        other.add("second")
-        done.set()
-
-    with memory._database.write():
-        waiting = threading.Thread(target=add)
-        waiting.start()
-        assert not done.wait(0.1)
-    waiting.join(TIMEOUT_S)
-    assert done.is_set()
-    assert [entry.text for entry in memory.entries()] == ["first", "second"]
-
-
 FULL = """
 import resource, signal, sys
 from tests.embedders import HashingEmbedder
@@ -187,14 +168,6 @@ def test_a_full_disk_refuses_what_does_not_fit_and_keeps_the_rest(
     assert memory.check() == []
     assert memory.settle().pending == {}
     assert memory.add("There is room again.").added == 1
-
-
-def test_a_truncated_file_says_what_to_do(path: Path, open_memory: Open) -> None:
-    with open_memory() as memory:
-        memory.add("Ana moved to Porto. " * 2_000)
-    os.truncate(path, path.stat().st_size // 3)
-    with pytest.raises(JournalCorrupt):
-        open_memory().search("Porto")
 
 
 OPEN_AND_CLOSE = (

@@ -279,23 +279,6 @@ def test_whatever_a_plug_in_raises_delays_only_the_embedding(open_memory: Open) 
         memory.settle()
 
 
-def test_an_entry_replaced_while_it_is_embedded_is_indexed_as_it_is_now(open_memory: Open) -> None:
-    other = open_memory()
-    replaced: list[str] = []
-
-    def meanwhile(texts: Sequence[str], vectors: Floats) -> Floats:
-        if not replaced:
-            [entry] = list(other.entries())
-            replaced.append(entry.id)
-            other.replace(entry.id, "completely different")
-        return vectors
-
-    memory = open_memory(embedder=HashingEmbedder("hashing", tamper=meanwhile))
-    memory.add("The elephant crossed the bridge.")
-    memory.settle()
-    assert [hit.text for hit in memory.search("elephant bridge")] == ["completely different"]
-
-
 def test_who_is_stopped_while_a_slow_model_reads_a_long_text_goes_on_there(
     open_memory: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
