@@ -274,7 +274,7 @@ class Tree:
         max_depth = self.settings.max_depth
         deepest = self.deepest() if self.settings.form == "current" else 0
         while children := self._children.get(node):
-            similarities = self._vectors[np.array(children)] @ vector
+            similarities = self._vectors.take(np.array(children), axis=0) @ vector
             best = int(similarities.argmax())  # the earliest of equals
             depth = len(descent) - 1
             # The best child is not similar enough: the newcomer becomes its sibling.
@@ -323,7 +323,7 @@ class Tree:
                 self._vectors[node] = self._contents[node]
             elif node != ROOT:
                 share = (below / self._below[node]).astype(np.float32)
-                self._vectors[node] = share @ self._vectors[children]
+                self._vectors[node] = share @ self._vectors.take(children, axis=0)
 
     def _new(self, rank: int) -> int:
         self._parent.append(NOWHERE)
