@@ -40,7 +40,7 @@ def test_a_memo_stands_for_lines_that_stay_in_the_journal(memory: Memory, sister
     assert sister.option == "Ines in Porto. The sister of user moved. The rent is 900."
 
 
-def test_memos_are_listed_by_topic_source_and_time(memory: Memory) -> None:
+def test_memos_are_listed_by_topic_and_source(memory: Memory) -> None:
     memory.add([dict(one, at=f"2026-01-{n + 1:02}") for n, one in enumerate(messages())])
     memory.add(messages(4), source="other")
     porto, boat = place(memory, "Porto", "s.", 0, 3), place(memory, "boat", "s.", 4, 7)
@@ -48,25 +48,8 @@ def test_memos_are_listed_by_topic_source_and_time(memory: Memory) -> None:
     assert memory.memos.list() == [porto, boat, other]
     assert memory.memos.list(topic="PORT") == [porto]
     assert memory.memos.list(source="other") == [other]
-    assert memory.memos.list(since="2026-01-05") == [boat]
-    assert memory.memos.list(until="2026-01-05") == [porto]
     assert porto.at == datetime(2026, 1, 1, tzinfo=UTC)
     assert porto.until == datetime(2026, 1, 4, tzinfo=UTC)
-
-
-def test_a_date_is_that_day_on_the_clock_of_each_line(memory: Memory) -> None:
-    early = place_said(memory, "2026-03-01T00:30:00+02:00")
-    late = place_said(memory, "2026-02-28T23:30:00-05:00")
-    for day in ("2026-03-01", "2026-03"):
-        assert memory.memos.list(since=day) == [early]
-        assert memory.memos.list(until=day) == [late]
-    assert memory.memos.list(since="2026-03-01T00:00:00Z") == [late]
-
-
-def place_said(memory: Memory, at: str) -> Memo:
-    """A memo of four lines said at a time."""
-    memory.add([one | {"at": at} for one in messages(4)], source=at)
-    return place(memory, at, "s.", 0, 3, source=at)
 
 
 def test_an_empty_memory_has_no_memos(memory: Memory) -> None:

@@ -1,11 +1,11 @@
-"""``treering memo``: read and correct the memos of conversations, by topic and time."""
+"""``treering memo``: read and correct the memos of conversations, by topic."""
 
 from __future__ import annotations
 
 import typer
 
 from treering.cli import stdin
-from treering.cli.options import Moment, command, group, opt
+from treering.cli.options import command, group, opt
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.cli.subapps import Group
@@ -28,14 +28,11 @@ def memos(
     run: Run,
     topic: str | None = None,
     source: str | None = None,
-    since: Moment = None,
-    until: Moment = None,
     about: str | None = None,
     k: int = 10,
 ) -> None:
     """List the memos: pinned ones first, else in the order they were first made."""
-    conditions = {"topic": topic, "source": source, "since": since, "until": until}
-    is_narrowed = any(conditions.values())
+    is_narrowed = bool(topic or source)
     if about is not None and is_narrowed:
         raise InputError("--about goes with no other condition", param="about")
     with run.memory(may_be_empty=True) as memory:
@@ -43,7 +40,7 @@ def memos(
             hits = memory.memos.search(stdin.argument(about), k=k)
             run.out.emit_all(hits, lambda hit: [f"{hit.score:.2f}  ", *_memo(hit.memo)])
             return
-        listed = memory.memos.list(**conditions)
+        listed = memory.memos.list(topic=topic, source=source)
         due = 0 if listed else memory.stats().pending.get("memo", 0)
     nothing = "no memo meets these conditions" if is_narrowed else _why_none(due)
     run.out.emit_all(listed, _memo, nothing)

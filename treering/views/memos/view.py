@@ -14,11 +14,10 @@ from treering.embed.checked import checked
 from treering.errors import InputError, LLMError, LLMNotConfigured
 from treering.journal import ledger, work
 from treering.journal.erasure import Trace
-from treering.journal.fields import parse_bound
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.contract import memo_model
 from treering.llm.tokens import estimate_tokens
-from treering.records import Entry, Mode, Progress, When
+from treering.records import Entry, Mode, Progress
 from treering.search.context import against, mark_of_summary
 from treering.search.marks import Mark, Quote
 from treering.search.relations.contract import Items
@@ -68,32 +67,15 @@ class MemoView:
 
     # ------------------------------------------------------------------ reading
 
-    def list(
-        self,
-        *,
-        topic: str | None = None,
-        source: str | None = None,
-        since: When = None,
-        until: When = None,
-    ) -> Memos:
+    def list(self, *, topic: str | None = None, source: str | None = None) -> Memos:
         """The memos in the order they were first made, pinned ones first.
 
-        ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` select
-        memos with lines said from then on and before then; a date is that day on the clock of each
-        line.
+        ``topic`` is a part of the topic, ``source`` a conversation.
         """
-        begin = None if since is None else parse_bound(since, "since")
-        end = None if until is None else parse_bound(until, "until")
         with self._read() as reader:
-            stored = store.current(reader) if reader.is_there else []
-        memos = [
-            memo
-            for memo in _memos_from(stored, source)
-            if (topic is None or topic.casefold() in memo.topic.casefold())
-            and (begin is None or (memo.until is not None and _clock(memo.until, begin) >= begin))
-            and (end is None or (memo.at is not None and _clock(memo.at, end) < end))
-        ]
-        return sorted(memos, key=lambda memo: not memo.pinned)
+            memos = _memos_from(store.current(reader), source)
+        chosen = [memo for memo in memos if (topic or "").casefold() in memo.topic.casefold()]
+        return sorted(chosen, key=lambda memo: not memo.pinned)
 
     def get(self, memo_id: str) -> Memo:
         """One memo. Raises UnknownName."""
@@ -383,8 +365,3 @@ def _reword(memo: Memo, topic: str | None, summary: str | None) -> Memo:
         texts = claims_of(changes.clean_summary(summary))
         memo = replace(memo, claims=tuple(Claim(text, True) for text in texts))
     return memo
-
-
-def _clock(time: datetime, bound: datetime) -> datetime:
-    """A line's time as a bound is compared with it: without its zone if the bound is a date."""
-    return time if bound.tzinfo else time.replace(tzinfo=None)
