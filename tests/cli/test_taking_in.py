@@ -323,11 +323,3 @@ def test_files_whose_names_are_no_utf8_or_of_two_lines_are_told_on_one(
     assert "\\xff.md" in told or "\\udcff.md" in told
     assert "has bytes that are not UTF-8" in told
     assert "new\\nline.md" in told
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
-def test_a_link_to_what_is_not_there_is_no_text(treering: Treering, tmp_path: Path) -> None:
-    Path("notes").symlink_to(tmp_path / "gone")
-    refused = treering("add", "notes")
-    assert refused.exit_code == 2
-    assert "'notes' is a broken link" in refused.stderr

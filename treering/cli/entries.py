@@ -417,19 +417,10 @@ def _content(argument: str, *, as_text: bool, sync: bool) -> str | Path:
         raise InputError(
             f"there is no file or folder {argument!r}; to remember it as a text, add --text"
         )
-    if not as_text and _is_link(path):
-        raise InputError(f"{argument!r} is a broken link; to remember it, add --text")
     text = storable(argument)
     if text != argument:
         note("bytes that are not UTF-8 were replaced by U+FFFD")
     return text
-
-
-def _is_link(path: Path) -> bool:
-    try:
-        return path.is_symlink()
-    except (OSError, ValueError):  # a text that cannot be a path
-        return False
 
 
 def _has_space(text: str) -> bool:

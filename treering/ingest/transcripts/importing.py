@@ -51,41 +51,29 @@ TakeIn = Callable[..., Receipt]
 """Takes in the lines of an export: ``Memory.import_``."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    """Which messages of a transcript are wanted."""
-
-    since: datetime | None = None
-    mask: bool = True
-
-    def refuses(self, message: TranscriptMessage) -> str | None:
-        """The reason to omit a message, if any."""
-        if self.since is not None and message.at is not None and _aware(message.at) < self.since:
-            return f"messages from before {self.since:%Y-%m-%d %H:%M}"
-        return None
-
-
 @dataclass(slots=True)
 class TranscriptLines:
     """The messages among some items as lines of an export, and the omissions by reason."""
 
     items: Iterable[TranscriptItem]
-    options: ImportOptions = ImportOptions()
     path: Path | None = None
+    since: datetime | None = None
+    mask: bool = True
     omitted: Counter[str] = field(default_factory=Counter)
     cleaner: Cleaner = field(default_factory=Cleaner)
 
     def __iter__(self) -> Iterator[str]:
         path = str(self.path.absolute()) if self.path else None
         named: set[str] = set()
+        clean = self.cleaner.clean if self.mask else str
         for item in self.items:
             if isinstance(item, Omission):
                 self.omitted[item.reason] += 1
-            elif reason := self.options.refuses(item):
-                self.omitted[reason] += 1
+            elif self.since and item.at is not None and _aware(item.at) < self.since:
+                self.omitted[f"messages from before {self.since:%Y-%m-%d %H:%M}"] += 1
             elif not item.text.strip():
                 self.omitted["messages without text"] += 1
-            elif not (text := self._clean(item.text)).strip():
+            elif not (text := clean(item.text)).strip():
                 self.omitted["messages that are private as a whole"] += 1
             else:
                 yield from _lines(replace(item, text=text))
@@ -93,9 +81,6 @@ class TranscriptLines:
                 if path is not None and path == _name(path) and source not in named:
                     named.add(source)
                     yield exchange.origin_line(source, path)
-
-    def _clean(self, text: str) -> str:
-        return self.cleaner.clean(text) if self.options.mask else text
 
 
 def import_content(
@@ -110,13 +95,13 @@ def import_content(
     Raises InputError for a path that holds neither, and whatever ``take_in`` raises; messages taken
     in before that stay.
     """
-    options = ImportOptions(None if since is None else parse_time(since, "since"), mask)
+    oldest = None if since is None else parse_time(since, "since")
     if isinstance(content, Path):
         if not content.exists():
             raise InputError(f"there is no file or folder {content}")
         files.refuse_memory(content)
         if not is_export(content):
-            return _import_conversations(content, take_in, options, progress)
+            return _import_conversations(content, take_in, oldest, mask, progress)
         content = _export_lines(content)
     if since is not None:
         raise InputError("since is for conversations; an export is imported as a whole")
@@ -124,17 +109,21 @@ def import_content(
 
 
 def _import_conversations(
-    path: Path, take_in: TakeIn, options: ImportOptions, progress: Progress | None
+    path: Path,
+    take_in: TakeIn,
+    since: datetime | None,
+    mask: bool,
+    progress: Progress | None,
 ) -> Receipt:
     """Take in a file of conversations, a folder of them, or a ``.zip`` of either."""
     with open_archive(path) if path.suffix == ".zip" else nullcontext(path) as place:
         receipts = []
         units = list(_units(place))
         for number, unit in enumerate(units, start=1):
-            receipts.append(_unit(unit, take_in, options, path))
+            receipts.append(_unit(unit, take_in, since, mask, path))
             if progress is not None:
                 progress(number, len(units))
-    if not any(isinstance(unit, Transcript) for unit in units):
+    if all(isinstance(unit, Skipped) for unit in units):
         raise InputError(
             f"{path} holds no conversation that treering can read; it knows the formats "
             f"{', '.join(READERS)}, and `treering add` takes any text"
@@ -159,15 +148,10 @@ def _export_lines(path: Path) -> Iterator[str]:
                 raise TextEncodingError(f"{path}: line {number} is not UTF-8: {error}") from error
 
 
+Transcript = tuple[TranscriptPath, TranscriptFormat]
+"""A file, or a folder that is one export, and its format."""
+
 UNKNOWN = "no conversation of a format that treering can read"
-
-
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    """A file, or a folder that is one export, and its format."""
-
-    path: TranscriptPath
-    format: TranscriptFormat
 
 
 def _units(top: TranscriptPath) -> Iterator[Transcript | Skipped]:
@@ -180,7 +164,7 @@ def _units(top: TranscriptPath) -> Iterator[Transcript | Skipped]:
             continue
         recognised = format_of(path)
         if recognised is not None:
-            yield Transcript(path, recognised)
+            yield path, recognised
         elif path.is_dir():
             ahead += sorted(path.iterdir(), reverse=True)
         else:
@@ -188,12 +172,17 @@ def _units(top: TranscriptPath) -> Iterator[Transcript | Skipped]:
 
 
 def _unit(
-    unit: Transcript | Skipped, take_in: TakeIn, options: ImportOptions, given: Path
+    unit: Transcript | Skipped,
+    take_in: TakeIn,
+    since: datetime | None,
+    mask: bool,
+    given: Path,
 ) -> Receipt:
     if isinstance(unit, Skipped):
         return Receipt(skipped=(unit,))
-    origin = unit.path if isinstance(unit.path, Path) else given  # an archive
-    lines = TranscriptLines(unit.format.read(unit.path), options, origin)
+    path, recognised = unit
+    origin = path if isinstance(path, Path) else given  # an archive
+    lines = TranscriptLines(recognised.read(path), origin, since, mask)
     receipts = []
     batches = iter(lines)
     while batch := list(islice(batches, BATCH)):
