@@ -262,3 +262,16 @@ def test_a_text_that_says_no_word_of_the_question_is_shown_from_its_beginning(
     memory.add(LONG, source="router.md")
     [passage] = memory.context("wanderlust", budget=40, mode="dense").passages
     assert passage.text.startswith("The router stands in the hall")
+
+
+def test_a_passage_ends_with_its_session(memory: Memory) -> None:
+    messages = [
+        {"role": "user", "content": "The otter sleeps.", "at": "2026-01-01", "session": "one"},
+        {"role": "user", "content": "The otter wakes.", "at": "2026-01-01", "session": "one"},
+        {"role": "user", "content": "The otter swims.", "at": "2026-03-01", "session": "two"},
+    ]
+    memory.add(messages, source="chat")
+    first, second = memory.context("otter", budget=200).passages
+    assert first.text == "user: The otter sleeps.\nuser: The otter wakes."
+    assert second.text == "user: The otter swims."
+    assert (first.until, second.at) == (first.at, second.until)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats, union
 from treering.parallel import for_each_piece
 from treering.records import KINDS, Kind
-from treering.search.ranking import LEAST_SHARE, Queries, Ranking, Stage
+from treering.search.ranking import LEAST_SHARE, Queries, Ranking, Refinement, Signal, Stage
 from treering.search.relations.contract import (
     Bound,
     NullOperator,
@@ -25,9 +26,12 @@ from treering.search.relations.contract import (
 )
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import MessageOperator, WholeMessage
+from treering.search.scores import ScaledScores
 
 if TYPE_CHECKING:
     from treering.search.snapshot import Snapshot
+
+Signals = Mapping[Stage, Sequence[Signal]]
 
 MOST_PIECES = 32
 """Pieces of a message on either side of one that are looked for."""
@@ -99,6 +103,45 @@ class Environment:
             values, alpha = bound.operator.propagate(ranking.scores), np.float32(weighted.alpha)
             parts.append(EnvironmentPart(values, alpha, bound.share, is_kind, bound.operator))
         return EnvironmentTerm(parts) if parts else None
+
+
+def signals_by_stage(ranking: Ranking) -> Signals:
+    """Return the signals of a plan; each relation is a signal over all rows."""
+    by_name: dict[str, dict[Kind, Weighted]] = defaultdict(dict)
+    for kind in ranking.snapshot.kinds:
+        for weighted in ranking.plan.get(kind, ()):
+            by_name[weighted.relation.name][kind] = weighted
+    by_stage: dict[Stage, list[Signal]] = {stage: [] for stage in Stage}
+    for name, choices in by_name.items():
+        term = next(iter(choices.values())).relation
+        signal = Environment(name, choices) if is_relation(term) else cast("Signal", term)
+        by_stage[signal.stage].append(signal)
+    return by_stage
+
+
+def sum_alphas(ranking: Ranking) -> list[float]:
+    """Return ``Σα`` of each kind of content, of the relations that have a term.
+
+    The more relations a kind has the larger are its scores; where several kinds compete, each
+    score becomes a weighted mean of own and environment scores. The order within a kind stays.
+    """
+    related = {name for name, term in ranking.terms.items() if isinstance(term, EnvironmentTerm)}
+    choices = [ranking.plan.get(kind, ()) for kind in KINDS]
+    return [sum(one.alpha for one in every if one.relation.name in related) for every in choices]
+
+
+def make_refinement(ranking: Ranking) -> Refinement | None:
+    """Return what makes the best scores exact, if vectors of eight bits have scored them."""
+    queries, cosines = ranking.queries, ranking.cosines
+    exact = None if queries.rows is None else queries.rows.exact
+    if exact is None or cosines is None or queries.vectors is None:
+        return None
+    terms = [term for term in ranking.terms.values() if isinstance(term, EnvironmentTerm)]
+    parts = [part for term in terms for part in term.parts]
+    dense, alpha = cast(ScaledScores, ranking.terms["dense"]), max(sum_alphas(ranking))
+    return Refinement(
+        ranking.snapshot, cosines, dense, queries.vectors, parts, alpha, ranking.share, exact
+    )
 
 
 def bind(relations: Relations, snapshot: Snapshot, weighted: Weighted) -> Bound:

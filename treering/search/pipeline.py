@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
 from treering.arrays import Codes
-from treering.records import KINDS, Kind
 from treering.search.environment import (
-    Environment,
-    EnvironmentTerm,
+    Signals,
     beside_messages,
+    make_refinement,
     neighbours,
     pieces_a_message,
+    signals_by_stage,
+    sum_alphas,
 )
 from treering.search.ranking import (
     Contribution,
     Queries,
     Ranking,
     RawScores,
-    Refinement,
     RowValues,
     Signal,
     Stage,
@@ -33,13 +31,10 @@ from treering.search.ranking import (
 from treering.search.relations.contract import (
     Plan,
     Relations,
-    Weighted,
     among_people,
-    is_relation,
 )
 from treering.search.scores import (
     BUNDLED,
-    ScaledScores,
     Standings,
     cosine_scores,
     fuse,
@@ -54,7 +49,6 @@ BEST = 128
 """Rows that are promising by the cosines that are known at first, where most are missing."""
 
 Contributions = Sequence[tuple[Signal, Contribution]]
-Signals = Mapping[Stage, Sequence[Signal]]
 
 
 def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries) -> Ranking:
@@ -67,7 +61,7 @@ def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries)
         raw = _raw_scores(ranking, signals, asked)
     ranking.bm25, ranking.cosines = raw.bm25, raw.cosines
     _score(ranking, signals, asked)
-    ranking.refinement = _refinement(ranking)
+    ranking.refinement = make_refinement(ranking)
     if queries.rows is not None:
         for stage in (Stage.SOURCES, Stage.MENTIONS):  # these look at the best rows
             ranking.add(contributions(signals[stage], ranking))
@@ -110,7 +104,7 @@ def _score(ranking: Ranking, signals: Signals, asked: Contributions) -> None:
     ranking.terms = dict(own)
     ranking.add(contributions(signals[Stage.ROWS], ranking))
     if len(union.kinds if union else snapshot.kinds) > 1 and ranking.terms:
-        weights = [1 + alpha for alpha in _alphas(ranking)]
+        weights = [1 + alpha for alpha in sum_alphas(ranking)]
         ranking.share = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind]
         ranking.scores *= ranking.share[:, None]
     ranking.standings = Standings.from_scores(ranking.scores, ranking.cosines)
@@ -121,31 +115,6 @@ def contributions(signals: Sequence[Signal], ranking: Ranking) -> Contributions:
     """Return the contributions of signals that see the same ranking."""
     pairs = [(signal, signal.contribute(ranking.queries, ranking)) for signal in signals]
     return [(signal, term) for signal, term in pairs if term is not None]
-
-
-def signals_by_stage(ranking: Ranking) -> Signals:
-    """Return the signals of a plan; each relation is a signal over all rows."""
-    by_name: dict[str, dict[Kind, Weighted]] = defaultdict(dict)
-    for kind in ranking.snapshot.kinds:
-        for weighted in ranking.plan.get(kind, ()):
-            by_name[weighted.relation.name][kind] = weighted
-    by_stage: dict[Stage, list[Signal]] = {stage: [] for stage in Stage}
-    for name, choices in by_name.items():
-        term = next(iter(choices.values())).relation
-        signal = Environment(name, choices) if is_relation(term) else cast("Signal", term)
-        by_stage[signal.stage].append(signal)
-    return by_stage
-
-
-def _alphas(ranking: Ranking) -> list[float]:
-    """Return ``Σα`` of each kind of content, of the relations that have a term.
-
-    The more relations a kind has the larger are its scores; where several kinds compete, each
-    score becomes a weighted mean of own and environment scores. The order within a kind stays.
-    """
-    related = {name for name, term in ranking.terms.items() if isinstance(term, EnvironmentTerm)}
-    choices = [ranking.plan.get(kind, ()) for kind in KINDS]
-    return [sum(one.alpha for one in every if one.relation.name in related) for every in choices]
 
 
 def _wanted_rows(ranking: Ranking, signals: Signals, asked: Contributions) -> Wanted:
@@ -164,17 +133,3 @@ def _wanted_rows(ranking: Ranking, signals: Signals, asked: Contributions) -> Wa
         return [neighbours(trial, of_query) for of_query in best]
 
     return Wanted(allowed, favoured, promising_rows)
-
-
-def _refinement(ranking: Ranking) -> Refinement | None:
-    """Return what makes the best scores exact, if vectors of eight bits have scored them."""
-    queries, cosines = ranking.queries, ranking.cosines
-    exact = None if queries.rows is None else queries.rows.exact
-    if exact is None or cosines is None or queries.vectors is None:
-        return None
-    terms = [term for term in ranking.terms.values() if isinstance(term, EnvironmentTerm)]
-    parts = [part for term in terms for part in term.parts]
-    dense, alpha = cast(ScaledScores, ranking.terms["dense"]), max(_alphas(ranking))
-    return Refinement(
-        ranking.snapshot, cosines, dense, queries.vectors, parts, alpha, ranking.share, exact
-    )
