@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -16,6 +19,8 @@ from treering import Memory
 from treering.cli.failures import FOUND
 from treering.cli.main import app
 from treering.errors import InputError, UnknownName
+from treering.views.code.guard.check import check
+from treering.views.code.parse.parts import read_definition
 
 pytestmark = pytest.mark.usefixtures("bundled_model")
 
@@ -187,6 +192,9 @@ def test_a_round_is_recorded_noted_and_told_at_a_terminal(root: Path) -> None:
     told = run(root, "log", "half").stdout
     assert "Begin" in told
     assert "note: fine" in told
+    again = run(root, "record", "Again")
+    assert (again.exit_code, again.stdout) == (2, "")
+    assert "record a change before it is committed" in again.stderr
     assert f"  commit {sha[:9]}: Refuse negative numbers\n" in told
     assert '  + if n < 0:\n  + raise ValueError("negative")\n' in told
 
@@ -260,3 +268,27 @@ def test_a_question_is_answered_and_rounds_forgotten_at_a_terminal(root: Path) -
     assert "1 round forgotten" in forgotten.stdout
     assert "file forgotten" in run(root, "forget").stdout
     assert CliRunner().invoke(app, ["code", "forget", *where]).exit_code == 2
+
+
+def test_every_text_is_parsed_once(root: Path) -> None:
+    commit(root, "Refuse negative numbers", m=GUARDED)
+    write(root, m=PLAIN)
+    read_definition.cache_clear()
+    parsed: Counter[bytes] = Counter()
+
+    def count(frame: FrameType, event: str, called: object) -> None:
+        if event == "c_call" and getattr(called, "__qualname__", "") == "Parser.parse":
+            parsed[frame.f_locals["source"]] += 1
+
+    profiled(count, lambda: check(root, ()))
+    assert parsed
+    assert set(parsed.values()) == {1}
+
+
+def profiled(count: Callable[[FrameType, str, object], None], run: Callable[[], object]) -> None:
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)

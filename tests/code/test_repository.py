@@ -102,7 +102,6 @@ def test_a_source_is_read_in_the_encoding_that_it_declares(
 CODE = {"cell_type": "code", "source": ["%matplotlib inline\n", "def tide(h):\n", "    return h"],
         "outputs": [{"data": {"image/png": "iVBO" * 99_999}}]}  # fmt: skip
 TEXT = {"cell_type": "markdown", "source": "# Tides\nFrom station 12."}
-OLD = {"cell_type": "code", "input": ["def tide(h):\n", "    return h"], "outputs": []}
 
 
 @pytest.mark.parametrize(
@@ -113,10 +112,9 @@ OLD = {"cell_type": "code", "input": ["def tide(h):\n", "    return h"], "output
             "# %% [markdown]\n# # Tides\n# From station 12.\n\n"
             "# %%\n# %matplotlib inline\ndef tide(h):\n    return h\n",
         ),
-        ({"worksheets": [{"cells": [OLD]}]}, "# %%\ndef tide(h):\n    return h\n"),
         ({"cells": [{"source": 3}]}, '{"cells": [{"source": 3}]}'),
     ],
-    ids=["4", "3", "none"],
+    ids=["4", "none"],
 )
 def test_a_notebook_is_its_cells(tmp_path: Path, notebook: object, text: str) -> None:
     tree(tmp_path, {"a.ipynb": json.dumps(notebook).encode()})

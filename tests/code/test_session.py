@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,27 +61,6 @@ def test_indenting_a_statement_adds_only_what_it_is_put_in() -> None:
 
 def test_a_statement_that_is_there_twice_counts_twice() -> None:
     assert [s.text for s in change("a()\n", "a()\na()\n", "python").added] == ["a ( )"]
-
-
-@pytest.mark.parametrize(
-    ("language", "before", "after", "added"),
-    [
-        (
-            "javascript",
-            "function f(a) { return a; }",
-            "function f(a) { check(a); return a; }",
-            "check ( a ) ;",
-        ),
-        ("go", "func f() { a() }", "func f() { a(); b() }", "b ( )"),
-        ("java", "class A { void f() { a(); } }", "class A { void f() { a(); b(); } }", "b ( ) ;"),
-    ],
-)
-def test_other_languages_are_compared_in_the_same_way(
-    language: str, before: str, after: str, added: str
-) -> None:
-    delta = change(before, after, language)
-    assert [s.text for s in delta.added] == [added]
-    assert not delta.deleted
 
 
 LINES = st.lists(st.sampled_from(["a()", "b = 1", "if c:\n    d()", "return e", "# f"]), max_size=6)

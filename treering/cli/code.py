@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -125,13 +124,10 @@ def map_(run: Run, budget: int = 1000, root: Path | None = None) -> None:
     with run.memory() as memory:
         root = _root(memory, root)
         text = memory.code.map(budget=budget, root=root)
-        is_empty = not text and not memory.code.map(budget=sys.maxsize, root=root)
     if text or run.out.as_json:
         run.out.emit({"map": text}, text)
-    if is_empty:
-        note("there are no definitions: no indexed file has any in a language that is parsed")
-    elif not text:
-        note(f"no definition fits into {plural(budget, 'token', 'tokens')}")
+    if not text:
+        note(f"there is no definition that fits into {plural(budget, 'token', 'tokens')}")
 
 
 def _root(memory: Memory, root: Path | None) -> Path | None:

@@ -155,7 +155,7 @@ def _call_gain(graph: CodeGraph, share: Matrix, cutoff: float) -> CallGain:
     """The entries of M·C·Mᵀ."""
     held = np.zeros(len(graph), dtype=np.bool_)
     held[share.indices] = True
-    best = CallSearch(graph, cutoff).paths(held, held)
+    best = CallSearch(graph, held, cutoff).paths()
     gain = best.weight - tree_paths(graph, best.source, best.target)
     gains = matrix(best.source, best.target, gain, (len(graph), len(graph)))
     entries = (share @ gains @ share.T).tocoo()

@@ -88,10 +88,10 @@ class _Edges:
 
 
 class CallSearch:
-    """Finds the paths of a code graph that use a call and are worth ``cutoff`` or more, but no less
-    than ``least_cutoff``."""
+    """Finds the paths between ``ends``, nodes of a code graph, that use a call and are worth
+    ``cutoff`` or more, but no less than ``least_cutoff``."""
 
-    def __init__(self, graph: CodeGraph, cutoff: float) -> None:
+    def __init__(self, graph: CodeGraph, ends: Mask, cutoff: float) -> None:
         self._graph = graph
         self._size = len(graph)
         self._least = max(cutoff, least_cutoff(graph.edges)) * (1 - _ROUNDING)
@@ -102,20 +102,18 @@ class CallSearch:
             np.concatenate([child, parent]), np.concatenate([parent, child]), half, self._size
         )
         self._calls = _Edges.sort(graph.start, graph.end, graph.weight, self._size)
-        self._callers = _Edges.sort(graph.end, graph.start, graph.weight, self._size)
+        callers = _Edges.sort(graph.end, graph.start, graph.weight, self._size)
+        self._ends = ends
+        # The most that the way from an end to each node can weigh, and that from there to an end.
+        self._before = self._spread(self._tree)
+        self._after = self._spread(self._tree, callers)
 
-    def paths(self, sources: Mask, targets: Mask) -> Paths:
-        """The best paths between nodes of two masks, where they are better than the tree's.
+    def paths(self) -> Paths:
+        """The best paths, where they are better than the tree's.
 
         None begins in a file in which more than ``MOST_PATHS`` would.
         """
-        ends = _Ends(
-            sources,
-            targets,
-            self._spread(sources, self._tree),
-            self._spread(targets, self._tree, self._callers),
-        )
-        calls = self._entered_calls(sources)
+        calls = self._entered_calls()
         starts, files = np.flatnonzero(np.diff(calls.first)), len(self._graph.offset)
         first = np.searchsorted(starts, [*self._graph.offset.values(), self._size])
         found = [_NO_PATHS]
@@ -123,17 +121,17 @@ class CallSearch:
         while parts:
             begin, end = parts.pop()
             try:
-                found.append(self._from(starts[first[begin] : first[end]], calls, ends))
+                found.append(self._from(starts[first[begin] : first[end]], calls))
             except _Full:
                 middle = (begin + end) // 2
                 parts += [(begin, middle), (middle, end)] if middle > begin else []
         key, weight = _strongest(found)
         return Paths(*np.divmod(key, self._size), weight)
 
-    def _spread(self, nodes: Mask, *ways: _Edges) -> Weights:
-        """The best weight of a path from one of ``nodes`` to each node, 0 below the cut-off."""
-        best = nodes.astype(np.float64)
-        near = np.flatnonzero(nodes)
+    def _spread(self, *ways: _Edges) -> Weights:
+        """The best weight of a path from one of the ends to each node, 0 below the cut-off."""
+        best = self._ends.astype(np.float64)
+        near = np.flatnonzero(self._ends)
         while len(near):
             reached = []
             for edges in ways:
@@ -145,13 +143,13 @@ class CallSearch:
             near = np.unique(np.concatenate(reached))
         return best
 
-    def _entered_calls(self, sources: Mask) -> _Edges:
-        """The call edges, each from the first node upwards that is or holds a source.
+    def _entered_calls(self) -> _Edges:
+        """The call edges, each from the first node upwards that is or holds an end.
 
-        All paths from ``sources`` to the call pass there.
+        All paths to the call pass there.
         """
         graph = self._graph
-        holds = sources.copy()
+        holds = self._ends.copy()
         near = np.flatnonzero(holds)
         while len(near):
             above = np.unique(graph.parent[near[graph.is_syntax[near]]])
@@ -164,43 +162,33 @@ class CallSearch:
         used = weight >= self._least
         return _Edges.sort(start[used], graph.end[used], weight[used], self._size)
 
-    def _from(self, starts: Nodes, calls: _Edges, ends: _Ends) -> _Keyed:
+    def _from(self, starts: Nodes, calls: _Edges) -> _Keyed:
         """The best paths through ``calls`` from ``starts``. Raises _Full."""
         position, to, weight = calls.follow(starts)
-        paths = _Best(self._useful(starts[position], to, weight, ends))
+        paths = _Best(self._useful(starts[position], to, weight))
         while len(paths.new_key):
             start, end = np.divmod(paths.new_key, self._size)
             paths.merge(
-                self._useful(start[position], to, weight * paths.new_weight[position], ends)
+                self._useful(start[position], to, weight * paths.new_weight[position])
                 for edges in (self._tree, self._calls)
                 for position, to, weight in edges.follow_in_parts(end)
             )
-        paths = _Best(paths.among(ends.targets[paths.key % self._size]))
+        paths = _Best(paths.among(self._ends[paths.key % self._size]))
         while len(paths.new_key):
             start, end = np.divmod(paths.new_key, self._size)
             paths.merge(
-                self._useful(to, end[position], weight * paths.new_weight[position], ends)
+                self._useful(to, end[position], weight * paths.new_weight[position])
                 for position, to, weight in self._tree.follow_in_parts(start)
             )
-        return paths.among(ends.sources[paths.key // self._size])
+        return paths.among(self._ends[paths.key // self._size])
 
-    def _useful(self, start: Nodes, end: Nodes, weight: Weights, ends: _Ends) -> _Keyed:
+    def _useful(self, start: Nodes, end: Nodes, weight: Weights) -> _Keyed:
         """The paths that can become worth the cut-off and are better than the tree's."""
-        able = weight * ends.before[start] * ends.after[end] >= self._least
+        able = weight * self._before[start] * self._after[end] >= self._least
         start, end, weight = start[able], end[able], weight[able]
         along_tree = tree_paths(self._graph, start, end, self._least)
         better = weight > along_tree * (1 + _ROUNDING)
         return start[better] * self._size + end[better], weight[better]
-
-
-@dataclass(frozen=True, slots=True)
-class _Ends:
-    """Where paths may begin and end, and the most that the way from and to there can weigh."""
-
-    sources: Mask
-    targets: Mask
-    before: Weights
-    after: Weights
 
 
 class _Full(Exception):

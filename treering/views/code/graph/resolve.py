@@ -57,7 +57,7 @@ class Resolver:
 
     def __init__(self, files: Mapping[str, ParsedFile]) -> None:
         self._files = files
-        self._named: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
+        self.named: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
         self._inside: defaultdict[tuple[str, str, int], list[CallTarget]] = defaultdict(list)
         self._members: defaultdict[tuple[str, PurePosixPath, str, str], list[CallTarget]] = (
             defaultdict(list)
@@ -76,7 +76,7 @@ class Resolver:
         kind = family(parsed)
         for place, definition in enumerate(parsed.definitions):
             target = CallTarget(path, place)
-            self._named[kind, definition.name].append(target)
+            self.named[kind, definition.name].append(target)
             within = self._inside[path, definition.name, definition.parent]
             if len(within) < MAX_SAME_NAME:
                 within.append(target)
@@ -95,10 +95,6 @@ class Resolver:
     def definition(self, target: CallTarget) -> CodeDefinition:
         """The definition that ``target`` names."""
         return self._files[target.path].definitions[target.place]
-
-    def definitions_named(self, family: str, name: str) -> Sequence[CallTarget]:
-        """Every definition called ``name`` in files of one family of languages."""
-        return self._named.get((family, name), ())
 
     def methods(self, family: str, name: str) -> Sequence[tuple[CallTarget, str]]:
         """The methods called ``name`` in files of one family, with their owners in lower case."""
@@ -139,10 +135,9 @@ class Resolver:
         return []
 
     def _own_members(self, owner: CallTarget, name: str) -> Sequence[CallTarget]:
-        kind, cls = family(self._files[owner.path]), self.definition(owner).name
-        folder = PurePosixPath(owner.path).parent
+        kind, folder = family(self._files[owner.path]), PurePosixPath(owner.path).parent
         # methods may be written outside the class (Go, Rust, C++), but then in the same folder
-        return self._members.get((kind, folder, cls, name), ())
+        return self._members.get((kind, folder, self.definition(owner).name, name), ())
 
     def _files_of(self, module: str, importer: str) -> list[str]:
         """The files that ``module``, as written in the file ``importer``, can mean."""
@@ -224,7 +219,7 @@ class _File:
     def visible(self, name: str) -> Sequence[CallTarget]:
         if not self.shared_names:
             return ()
-        targets = self.resolver.definitions_named(self.family, name)
+        targets = self.resolver.named.get((self.family, name), ())
         folder = PurePosixPath(self.path).parent
         near = [t for t in targets if PurePosixPath(t.path).parent == folder]
         return near or targets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treering.views.code.index.code_index import ALPHA, CodeHit, CodeIndex, IndexedFile
+from treering.views.code.index.code_index import ALPHA, CodeIndex, IndexedFile
 from treering.views.code.parse.outline import CodeDefinition, DefinitionKind, ParsedFile
 
 
@@ -111,16 +111,9 @@ def best_blocks(
     most = _HITS_PER_BLOCK * k
     for hit in index.search(query, k=most, alpha=alpha, aside=aside) if len(index) else []:
         if hit.definition and (hit.path, hit.definition) not in blocks:
-            block = block_of(index, hit)
-            blocks[block.path, block.qualified] = block
+            [block, *_] = blocks_named(index, f"{hit.path}::{hit.definition}")
+            blocks[hit.path, hit.definition] = block
     return list(blocks.values())[:k]
-
-
-def block_of(index: CodeIndex, hit: CodeHit) -> CodeBlock:
-    """The block of the definition that a hit lies in."""
-    file = index.files[hit.path]
-    names = [definition.qualified for definition in file.parsed.definitions]
-    return code_block(hit.path, file, names.index(hit.definition))
 
 
 def blocks_named(index: CodeIndex, key: str) -> list[CodeBlock]:

@@ -220,10 +220,7 @@ def _cells(notebook: str) -> str:
     """The cells of a notebook as one script, each below a ``# %%``; empty if it is not a
     notebook."""
     try:
-        told = json.loads(notebook)
-        sheets = told.get("worksheets", [told])  # version 3 has a level more
-        cells = [cell for sheet in sheets for cell in sheet["cells"]]
-        sources = [(cell["cell_type"], cell.get("source", cell.get("input"))) for cell in cells]
+        sources = [(cell["cell_type"], cell["source"]) for cell in json.loads(notebook)["cells"]]
         texts = [(kind, source if isinstance(source, str) else "".join(source))
                  for kind, source in sources]  # fmt: skip
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
