@@ -176,7 +176,9 @@ class Git:
         ``new`` may be ``WORKING_TREE``, which has the untracked files, or ``STAGED``.
         """
         if not old:
-            return [("", path) for path in self._all_paths(new) if language_of(path)]
+            tracked = _zero_terminated(self._must("ls-files", "--cached", "-z"))
+            others = self._untracked_paths() if new == WORKING_TREE else []
+            return [("", path) for path in sorted({*tracked, *others}) if language_of(path)]
         sides = [old, *([new] if new not in (WORKING_TREE, STAGED) else [])]
         cached = ["--cached"] if new == STAGED else []
         reply = self._must("diff", *_RENAMES, *cached, *sides, "--")
@@ -243,14 +245,6 @@ class Git:
                 raise UnknownName(f"{commits!r}: these commits lack a common ancestor")
             old = base.decode().strip()
         return old, new
-
-    def source_paths(self) -> list[str]:
-        """The source files of the working tree that git does not ignore."""
-        return [path for path in self._all_paths(WORKING_TREE) if language_of(path)]
-
-    def _all_paths(self, new: str) -> list[str]:
-        others = self._untracked_paths() if new == WORKING_TREE else []
-        return sorted({*_zero_terminated(self._must("ls-files", "--cached", "-z")), *others})
 
     def _untracked_paths(self) -> list[str]:
         others = self._must("ls-files", "--others", "--exclude-standard", "-z")

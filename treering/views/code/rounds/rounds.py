@@ -183,7 +183,8 @@ def story_of(
     checkout = Checkout.from_git(git)
     assert checkout.history is not None
     sequences = recorded.sequences(rounds, checkout.names)
-    there = checkout.history.all_pieces(git.texts(WORKING_TREE, git.source_paths()))
+    paths = [path for _, path in git.changed_paths("", WORKING_TREE)]  # all source files
+    there = checkout.history.all_pieces(git.texts(WORKING_TREE, paths))
     key = recorded.find_key(definition, {*sequences, *there})
     commits = checkout.history.changes(git.head(), [key])[key]
     here = checkout.rounds_here(key, sequences.get(key, []))
