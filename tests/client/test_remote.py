@@ -274,7 +274,7 @@ def test_errors_are_those_of_a_memory_in_a_file(path: Path) -> None:
             memory.get("none/of/those")
         with pytest.raises(EmptyText):
             memory.search("  ")
-        with pytest.raises(InputError, match="must be at least 1"):
+        with pytest.raises(InputError, match="k: "):
             memory.search("x", k=0)
         with pytest.raises(LLMUnavailable):
             memory.ask("Where?")

@@ -372,11 +372,11 @@ def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Me
     memory.add("kept", source="a")
 
     async def act(client: Client) -> None:
-        assert "text is missing" in await refused(client, "remember")
+        assert "text: Field required" in await refused(client, "remember")
         assert "white space" in await refused(client, "remember", text=" ")
         assert "ISO 8601" in await refused(client, "remember", text="x", at="soon")
-        assert "budget must be at least 1" in await refused(client, "recall", query="x", budget=0)
-        assert "idz is not a field" in await refused(client, "recall", query="x", idz=True)
+        assert "budget: " in await refused(client, "recall", query="x", budget=0)
+        assert "idz: " in await refused(client, "recall", query="x", idz=True)
         assert "no entries are chosen" in await refused(client, "forget", ids=[], source="")
         assert "nothing to forget" in await refused(client, "forget", source="b")
         assert "ask your user to run `treering code index FOLDER`" in await refused(

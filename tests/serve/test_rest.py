@@ -99,31 +99,24 @@ def test_a_problem_names_the_field_with_the_bad_value(talk: TestClient) -> None:
         assert found.json()["param"] == param
 
 
-def test_a_field_that_is_wrong_is_named_in_the_words_of_the_request(client: TestClient) -> None:
-    cases = [
-        ("search", {}, "query is missing"),
-        ("search", {"query": 5}, "query must be a string"),
-        ("search", {"query": ""}, "query must have at least 1 character(s)"),
-        ("search", {"query": "x", "k": 0}, "k must be at least 1"),
-        ("search", {"query": "x", "k": "many"}, "k must be a whole number"),
-        ("search", {"query": "x", "kk": 1}, "kk is not a field of this request"),
-        ("search", {"query": "x", "mode": "m"}, "mode must be 'hybrid', 'lexical' or 'dense'"),
-        ("search", {"query": "x", "alpha": "much"}, "alpha must be a number or an object"),
-        ("search", [], "the body must be an object"),
-        ("forget", {"ids": ["a", 5]}, "ids[1] must be a string"),
-        ("entries", {"text": ["a"]}, "text must be a string"),
-        ("entries", {"text": "a", "at": []}, "at must be a string or a number"),
-        (
-            "entries",
-            {"messages": [{"role": "user", "content": 7}]},
-            "messages[0].content must be a string or a list",
-        ),
+def test_each_wrong_field_is_named_as_the_request_writes_it(client: TestClient) -> None:
+    cases: list[tuple[str, Any, list[str]]] = [
+        ("search", {}, ["query"]),
+        ("search", {"query": 5, "k": 0}, ["query", "k"]),
+        ("search", {"query": "x", "kk": 1}, ["kk"]),
+        ("search", {"query": "x", "alpha": "much"}, ["alpha"]),
+        ("search", [], ["the body"]),
+        ("forget", {"ids": ["a", 5]}, ["ids[1]"]),
+        ("entries", {"text": "a", "at": []}, ["at"]),
+        ("entries", {"messages": [{"content": 7}]}, ["messages[0].content"]),
     ]
-    for route, body, detail in cases:
+    for route, body, places in cases:
         answer = client.post(f"/v1/{route}", json=body)
         assert answer.status_code == 422
-        assert answer.json()["detail"] == detail
-        assert [f"{one['where']} {one['what']}" for one in answer.json()["errors"]] == [detail]
+        mistakes = answer.json()["errors"]
+        assert [mistake["where"] for mistake in mistakes] == places
+        told = [f"{mistake['where']}: {mistake['what']}" for mistake in mistakes]
+        assert answer.json()["detail"] == "; ".join(told)
 
 
 def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClient) -> None:
@@ -136,7 +129,7 @@ def test_a_body_that_is_not_json_is_told_where(client: TestClient) -> None:
     json = {"content-type": "application/json"}
     answer = client.post("/v1/search", content=b'{"query": x}', headers=json)
     assert answer.status_code == 422
-    assert answer.json()["detail"] == "the body is not valid JSON at character 10: Expecting value"
+    assert answer.json()["detail"] == "the body: not JSON at character 10: Expecting value"
 
 
 @pytest.mark.parametrize(

@@ -223,77 +223,38 @@ async def _answer_bug(_: Request, error: Exception) -> Response:
 
 
 # ------------------------------------------------------------------ mistakes in a request
-#
-# Pydantic names its own types and the branches of unions, which clients do not know. A mistake
-# reads "messages[0].content must be a string".
 
-_TYPE: Final = re.compile(r"(str|int|float|bool|list|dict)|\w+\[.*\]")
-_NOUNS: Final = {
-    "string": "a string",
-    "list": "a list",
-    "dict": "an object",
-    "model": "an object",
-    "model_attributes": "an object",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-}
-_WRONG_TYPE: Final = re.compile(rf"({'|'.join(_NOUNS)})_(type|parsing|from_float)")
-_LIMITS: Final = {
-    "missing": "is missing",
-    "extra_forbidden": "is not a field of this request",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "string_too_short": "must have at least {min_length} character(s)",
-    "string_too_long": "must have at most {max_length} characters",
-    "too_long": "must have at most {max_length} items",
-    "too_short": "must have at least {min_length} items",
-    "string_unicode": "has an invalid Unicode character, such as half of a surrogate pair",
-    "literal_error": "must be {expected}",
-    "enum": "must be {expected}",
-    "json_type": "must be JSON",
-}
+_BRANCH: Final = re.compile(r"(str|int|float|bool|list|dict)|\w+\[.*\]")
+"""A branch of a union in Pydantic's place of a mistake, which clients do not know."""
 
 
 def describe_mistakes(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Return each wrong place (``where``) of a failed validation and its mistake (``what``)."""
-    places: dict[str, list[Mapping[str, Any]]] = {}
+    places: dict[str, dict[str, None]] = {}
     for error in errors:
-        places.setdefault(_place(error), []).append(error)
-    return [{"where": place, "what": _mistake(found)} for place, found in places.items()]
+        place, what = _place(error), error["msg"]
+        if _is_unreadable(error):
+            what = f"not JSON at character {error['loc'][-1]}: {error['ctx']['error']}"
+        places.setdefault(place, {})[what] = None
+    return [{"where": place, "what": " or ".join(found)} for place, found in places.items()]
 
 
 def join_mistakes(mistakes: Sequence[Mapping[str, str]]) -> str:
     """Return mistakes as one text."""
-    return "; ".join(f"{mistake['where']} {mistake['what']}" for mistake in mistakes)
+    return "; ".join(f"{mistake['where']}: {mistake['what']}" for mistake in mistakes)
 
 
 def _place(error: Mapping[str, Any]) -> str:
     """Return the field as a user would write it: ``messages[0].content``."""
-    if _is_unreadable(error):  # the location is then a number of characters
-        return "the body"
     place = ""
-    for step in error["loc"][1:]:  # the first step is body, query, path or header
+    for step in () if _is_unreadable(error) else error["loc"][1:]:
         if isinstance(step, int):
             place += f"[{step}]"
-        elif not _TYPE.fullmatch(step):
+        elif not _BRANCH.fullmatch(step):
             place += f".{step}" if place else step
     return place or "the body"
 
 
 def _is_unreadable(error: Mapping[str, Any]) -> bool:
-    """Return whether the whole body, and not the value of one parameter, is invalid JSON."""
+    """Return whether the whole body is no JSON; its place is then a number of characters."""
     return bool(error["type"] == "json_invalid" and error["loc"][0] == "body")
-
-
-def _mistake(errors: Sequence[Mapping[str, Any]]) -> str:
-    types = (_WRONG_TYPE.fullmatch(error["type"]) for error in errors)
-    if nouns := [_NOUNS[wrong[1]] for wrong in types if wrong]:
-        return f"must be {' or '.join(dict.fromkeys(nouns))}"
-    error = errors[0]
-    context = error.get("ctx", {})
-    if error["type"] == "json_invalid":
-        where = f" at character {error['loc'][-1]}" if _is_unreadable(error) else ""
-        return f"is not valid JSON{where}: {context['error']}"
-    limit = _LIMITS.get(error["type"])
-    return limit.format(**context) if limit else str(error["msg"])
