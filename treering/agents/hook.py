@@ -103,7 +103,7 @@ def _run(
         "space": space,
         "also": [name for name in options.get("also", "").split(",") if name not in ("", space)],
         "session": replies.session_of(payload),
-        "source": payload.get("source"),
+        "source": replies.start_of(client, payload),
         "prompt": replies.prompt_of(payload)[:PROMPT_CHARS],
     }
     place = endpoint.endpoint_for(memory)

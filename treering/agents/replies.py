@@ -92,6 +92,12 @@ def session_of(payload: Mapping[str, Any]) -> str | None:
     return session if isinstance(session, str) and session else None
 
 
+def start_of(client: str, payload: Mapping[str, Any]) -> object:
+    """Return how a session starts. Gemini CLI resumes it without the texts that hooks added."""
+    source = payload.get("source")
+    return "startup" if (client, source) == ("gemini", "resume") else source
+
+
 def prompt_of(payload: Mapping[str, Any]) -> str:
     """Return the words of the user, without the context that Gemini CLI puts before them."""
     return _HOOK_CONTEXTS.sub("", str(payload.get("prompt") or ""))
