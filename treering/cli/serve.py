@@ -51,7 +51,6 @@ class ServerOptions:
     quota_entries: int | None = None
     quota_bytes: int | None = None
     log_requests: bool = False
-    behind_proxy: bool = False
     issuer: str | None = None
     resource: str | None = None
     grant: list[str] | None = None
@@ -75,7 +74,6 @@ class ServerOptions:
             max_bytes=self.max_bytes,
             quota=Quota(self.quota_entries, self.quota_bytes),
             log_requests=self.log_requests,
-            behind_proxy=self.behind_proxy,
             issuer=self.issuer,
             resource=self.resource,
             grants=tuple(self.grant or ()),
@@ -117,7 +115,6 @@ option_group(
     quota_entries=opt("Entries that each space may hold. Default: any number.", min=1),
     quota_bytes=opt("Bytes of text and metadata that each space may hold.", min=1_024),
     log_requests="Write a line for each request, with an id that its reply has, too.",
-    behind_proxy="Without keys, answer requests from a reverse proxy: it decides who may ask.",
 )
 
 app = typer.Typer(

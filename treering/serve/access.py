@@ -95,8 +95,7 @@ class Access:
             self.read_keys()  # in the event loop: the table is small, and readers never wait
         if self._closed:
             return self._holder(token).in_space(named)
-        if not self._settings.behind_proxy:
-            _refuse_proxied(headers, http_version)
+        _refuse_proxied(headers, http_version)
         _refuse_other_sites(headers)
         return Caller(None, EVERYTHING, named or self._settings.space)
 
@@ -225,8 +224,7 @@ def _refuse_proxied(headers: Headers, http_version: str) -> None:
         sign = f"the header {signs[0]}" if signs else f"HTTP/{http_version}"
         raise AccessDenied(
             f"a proxy passes this request on ({sign}), so it may come from anywhere; make a key "
-            "with `treering serve key add --space NAME`, or serve with --behind-proxy if the proxy "
-            "admits only you"
+            "with `treering serve key add --space NAME`, and let the proxy or its users send it"
         )
 
 

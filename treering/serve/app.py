@@ -32,7 +32,7 @@ from treering.serve.schema import DescribedAPI
 from treering.serve.settings import ServerSettings
 from treering.serve.settling import IdleSettler, Settling
 from treering.serve.spaces import Spaces
-from treering.serve.threads import SHARE, start_task
+from treering.serve.threads import SHARE
 from treering.serve.traces import Traces
 
 
@@ -68,7 +68,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
             await stack.enter_async_context(proxy.lifespan())
             stack.callback(asyncio.create_task(spaces.keep_up(access.take_uses)).cancel)
             if settings.settle_tokens:
-                stack.callback(start_task(idle.run()).cancel)
+                stack.callback(asyncio.create_task(idle.run()).cancel)
             stack.callback(settling.stop)  # first: spaces wait for the calls under way
             yield
 

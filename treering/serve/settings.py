@@ -63,8 +63,7 @@ class ServerSettings:
     adds to one. A repeated request waits ``patience_s`` for the reply of the first. The headers of
     a request may have ``header_bytes`` and take ``header_s``. A client that reads nothing of a
     reply for ``unread_s`` is disconnected. Requests and model replies may have ``max_bytes``: a
-    longer reply is not remembered and, unless it is streamed, not passed on. With ``behind_proxy``
-    a server without keys answers requests of a reverse proxy, which then decides who may ask.
+    longer reply is not remembered and, unless it is streamed, not passed on.
     While no request runs, pending work may cost ``settle_tokens`` a day.
     ``quota`` bounds each space. With ``log_requests`` each request has an id and a line of the log.
     """
@@ -89,7 +88,6 @@ class ServerSettings:
     upstream_key: str | None = field(default=None, repr=False)
     recall_budget: int = RECALL_TOKENS
     patience_s: float = PATIENCE_S
-    behind_proxy: bool = False
     quota: Quota = UNLIMITED
     log_requests: bool = False
     issuer: str | None = None
