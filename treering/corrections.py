@@ -50,28 +50,24 @@ def takes_only_proposals(memory: Memory) -> bool:
     return False
 
 
-def check_proposer(content: object, by: str) -> Author:
-    """Return who proposes a text or messages. Raise InputError for a file."""
-    if isinstance(content, Path):
-        raise InputError("a file cannot be proposed; give a text or messages", param="propose")
-    return check_author(by)
-
-
 def propose(
     space: Space,
     content: str | Path | Message | Iterable[Message],
     source: str | None,
     envelope: Envelope,
-    author: Author,
+    by: str,
 ) -> Receipt:
-    """Store a text or messages that wait for approval. Raise InputError."""
+    """Store a text or messages that wait for approval. Raise InputError, also for a file."""
+    if isinstance(content, Path):
+        raise InputError("a file cannot be proposed; give a text or messages", param="propose")
+    author = check_author(by)
     withheld.begin(space)
     intake = Intake(space.withheld, Eraser(space.withheld, []))
 
     def record(writer: SpaceWriter, receipt: Receipt) -> None:
         withheld.note(writer, receipt.ids, "proposed", author)
 
-    return intake.add(content, source, envelope, record=record)
+    return envelope.count(intake.add(content, source, envelope, record=record))
 
 
 def retract(space: Space, views: Views, entry_id: str, author: Author) -> None:

@@ -264,10 +264,7 @@ class Memory:
             kind, at, speaker, session, metadata, mask, expires, pin, encoding
         )
         if propose is not None:
-            author = corrections.check_proposer(content, propose)
-            return envelope.count(
-                corrections.propose(self._space, content, source, envelope, author)
-            )
+            return corrections.propose(self._space, content, source, envelope, propose)
         receipt = self._intake.add(content, source, envelope, sync, force)
         return index(self._views, envelope.count(receipt), progress)
 

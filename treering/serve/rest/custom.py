@@ -46,8 +46,7 @@ async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly)
 
         space, views, intake, *_ = memory_parts(tenant.memory)
         if (proposer := _proposer(request, tenant, new.propose)) is not None:
-            by = corrections.check_author(proposer)
-            return envelope.count(corrections.propose(space, content, new.source, envelope, by))
+            return corrections.propose(space, content, new.source, envelope, proposer)
         receipt = intake.add(content, new.source, envelope, record=record)
         metrics.added.inc(receipt.added)
         return index(views, envelope.count(receipt))
