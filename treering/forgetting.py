@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import Final
 
 from treering import corrections
 from treering.errors import InputError, UnknownName
@@ -16,13 +17,16 @@ from treering.hints import Hint
 from treering.ingest.intake import Intake
 from treering.ingest.staging import WasCutShort
 from treering.ingest.withheld import held_alone
-from treering.journal import entries, reply_sources
+from treering.journal import entries, writing
 from treering.journal.fields import checked_name
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
 from treering.search.terms import terms
 from treering.views.erase import Eraser, matching_seqs, refuse_hidden, retry
 from treering.views.registry import Views
+
+WHOLE: Final = 2**31 - 1
+"""More characters than a text has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +119,14 @@ def _erase_with_replies(
     writer: SpaceWriter, eraser: Eraser, seqs: Sequence[int], *, replies: bool
 ) -> Forgotten:
     """Erase entries, and with ``replies`` those that may quote them; the receipt names these."""
-    shown = {entry for entry, _ in reply_sources.replies_to(writer, seqs)}
+    shown = {entry for entry, _ in writing.replies_to(writer, seqs)}
     if not shown:
         return eraser.erase(writer, seqs)
-    words = {seq: _words(text) for seq, text in reply_sources.texts(writer, shown).items()}
+    words = {seq: _words(text) for seq, text in entries.beginnings(writer, shown, WHOLE).items()}
     replies_quoting = _quoting_replies(writer, words, seqs)
     named = entries.identities(writer, replies_quoting)
     forgotten = eraser.erase(writer, [*seqs, *replies_quoting] if replies else seqs)
-    reply_sources.drop(writer, seqs)
+    writing.drop_shown(writer, seqs)
     return replace(forgotten, replies=tuple(named))
 
 
@@ -136,8 +140,8 @@ def _quoting_replies(
     words = dict(words_shown)
     waiting = list(words)
     while waiting:
-        pairs = [pair for pair in reply_sources.replies_to(reader, waiting) if pair[1] not in words]
-        texts = reply_sources.texts(reader, [reply for _, reply in pairs])
+        pairs = [pair for pair in writing.replies_to(reader, waiting) if pair[1] not in words]
+        texts = entries.beginnings(reader, [reply for _, reply in pairs], WHOLE)
         waiting = []
         for entry, reply in pairs:
             if reply not in words and words[entry] & _words(texts.get(reply, "")):

@@ -32,7 +32,8 @@ OF_ALL_SPACES: Final = {
     "SELECT DISTINCT space FROM entry",
     "SELECT (SELECT count(*) FROM space), (SELECT count(*) FROM entry),"  # figures of a server
     " (SELECT count(*) FROM work),"
-    " (SELECT max(added) FROM entry WHERE seq = (SELECT max(seq) FROM entry))",
+    " (SELECT max(added) FROM entry WHERE seq = (SELECT max(seq) FROM entry)),"
+    " (SELECT max(entries) FROM space), (SELECT max(bytes) FROM space)",
     # a server looks which spaces have new work
     "SELECT name, revision, (SELECT count(*) FROM work WHERE space = s.id) FROM space s",
     *(  # copies of shared entries may be in any space

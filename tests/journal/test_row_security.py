@@ -141,7 +141,7 @@ def test_every_reference_to_rows_of_a_space_names_it(tenants: Tenants) -> None:
 
 
 def test_every_statement_of_a_space_says_which(tenants: Tenants) -> None:
-    assert len(tenants.statements) > 150
+    assert len(tenants.statements) > 120
     of_one = tenants.statements - OF_ALL_SPACES
     assert not {sql: missing for sql in of_one if (missing := without_space(sql))}
 

@@ -20,7 +20,7 @@ from treering.ingest import exchange
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.importing import TranscriptLines, new_lines
 from treering.ingest.transcripts.registry import line_format_of
-from treering.journal import reply_sources
+from treering.journal import writing
 from treering.memory import Memory, memory_parts
 from treering.records import Progress, Skipped
 
@@ -45,7 +45,7 @@ def note_replies(memory: Memory, ids: Collection[str], shown: Collection[str]) -
     """Note that the model of new replies was shown entries: ``forget`` then names the replies."""
     replies = [entry for entry in ids if memory.get(entry).role == "assistant"]
     with memory_parts(memory).space.write() as writer:
-        reply_sources.note(writer, writer.id, replies, shown)
+        writing.note_shown(writer, writer.id, replies, shown)
 
 
 def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> list[str]:

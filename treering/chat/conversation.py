@@ -25,7 +25,7 @@ from treering.errors import (
 )
 from treering.hints import Hint
 from treering.ingest.intake import Intake
-from treering.journal import entries, leases, reply_sources
+from treering.journal import entries, leases, writing
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.account import ModelAccount
 from treering.llm.contract import Reply, Sampling
@@ -162,7 +162,7 @@ class Conversations:
     def note_shown(self, replies: Collection[str], ids_shown: Collection[str]) -> None:
         """Note, by ids, the entries shown to the model for replies that are stored elsewhere."""
         with self._space.write() as writer:
-            reply_sources.note(writer, writer.id, replies, ids_shown)
+            writing.note_shown(writer, writer.id, replies, ids_shown)
 
     def _sources(
         self,
@@ -296,7 +296,7 @@ class Conversations:
                     "was written, and it may quote them; your message stays, say it again"
                 )
             said = self._intake.said(writer, round_.source, _message("assistant", answer.text))
-            reply_sources.note(writer, writer.id, said.ids, digests.keys())
+            writing.note_shown(writer, writer.id, said.ids, digests.keys())
             leases.mark_answered(writer, writer.id, round_.entries)
             if record is not None:
                 record.keep_answer(writer, answer)

@@ -36,7 +36,6 @@ from treering.ingest.slices import Item, Plan
 from treering.journal import (
     damage,
     entries,
-    erasure,
     leases,
     sources,
     staged,
@@ -49,6 +48,7 @@ from treering.journal.space import Space, SpaceWriter
 from treering.journal.staged import StagedImport
 from treering.journal.writing import Draft
 from treering.records import Receipt
+from treering.views.erase import queue_space_scrub
 from treering.views.memos import changes
 
 log = logging.getLogger("treering")
@@ -210,7 +210,7 @@ class Staging:
                 receipt = slices.store(writer, items, moved, same)
                 staged.blank(writer, mine.space, [last])
                 if receipt.omitted:  # texts that were forgotten, and are in the bytes of the slice
-                    erasure.queue_scrub(writer)
+                    queue_space_scrub(writer)
             _give_way(began)
             yield receipt
         self._sweep()
@@ -228,7 +228,7 @@ class Staging:
             with self._write(mine) as writer:
                 staged.end(writer, mine)
                 if waiting:
-                    erasure.queue_scrub(writer)
+                    queue_space_scrub(writer)
         except UnknownName:  # another process removes it
             pass
         except JournalError as error:  # the caller must see the first error

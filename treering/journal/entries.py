@@ -223,7 +223,7 @@ def by_seq(reader: Reader, seqs: Collection[int]) -> dict[int, Entry]:
     return dict(read(reader, where, (reader.space, _json_list(seqs)))) if seqs else {}
 
 
-def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]:
+def beginnings(reader: Reader, seqs: Collection[int], size: int) -> dict[int, str]:
     """The first characters of entries, ``size`` of each, by sequence number; of damaged ones as far
     as they can be read.
     """

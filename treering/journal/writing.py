@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from treering.errors import InputError
 from treering.journal import damage, supersession
 from treering.journal.contract import Reader, Value, Writer
-from treering.journal.entries import PAGE
+from treering.journal.entries import PAGE, seqs_of
 from treering.journal.fields import metadata_json
 from treering.journal.quota import Size, count
 from treering.journal.stored import micros, zone_minutes
@@ -307,3 +307,37 @@ def _blank_bodies(writer: Writer, seqs: Sequence[int]) -> dict[int, ErasedEntry]
         int(row[0]): ErasedEntry(str(row[1]), int(row[2]), row[4], row[5], int(row[6]))
         for row in rows
     }
+
+
+# ------------------------------------------------------- the entries that a model was shown
+
+
+def note_shown(
+    writer: Writer, space: int, replies: Collection[str], shown: Collection[str]
+) -> None:
+    """Note, by ids, that the model that gave these replies was shown these entries."""
+    shown_seqs = seqs_of(writer, space, shown)
+    pairs = ((space, seq, reply) for reply in seqs_of(writer, space, replies)
+             for seq in shown_seqs if seq != reply)  # fmt: skip
+    writer.many(
+        "INSERT INTO reply_shown (space, shown, reply) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        pairs,
+    )
+
+
+def replies_to(reader: Reader, shown: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The replies whose model was shown entries, also ones that are gone: (entry, reply)."""
+    rows = reader.rows(
+        "SELECT shown, reply FROM reply_shown"
+        " WHERE space = ? AND shown IN (SELECT value FROM json_each(?))",
+        (reader.space, json.dumps(list(shown))),
+    )
+    return ((int(row[0]), int(row[1])) for row in rows)
+
+
+def drop_shown(writer: Writer, shown: Sequence[int]) -> None:
+    """Drop the notes on entries that are gone."""
+    space = writer.space
+    writer.many(
+        "DELETE FROM reply_shown WHERE space = ? AND shown = ?", ((space, seq) for seq in shown)
+    )

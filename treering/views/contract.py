@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from treering.embed.contract import Embedder
 from treering.errors import TreeringError, ViewError
 from treering.journal import damage
-from treering.journal.erasure import Trace
+from treering.journal.contract import Reader, Value
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.journal.writing import Draft
 from treering.llm.contract import LLM
@@ -47,6 +47,37 @@ class Resources:
     defaults: Callable[[], Plan]
     catch_up: Callable[[], None]
     erase_expired: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Where a table may hold something of an entry: in the rows that a column leads to.
+
+    Without a column any row of the space counts, except rows that meet the condition ``but``.
+    """
+
+    table: str
+    column: str | None = None
+    but: str | None = None
+
+    @property
+    def query(self) -> str:
+        """Whether there is such a row, given the space and, with a column, the entries."""
+        condition = f" AND NOT {self.but}" if self.but else ""
+        if self.column is not None:
+            condition = f" AND {self.column} IN (SELECT value FROM json_each(?))"
+        return f"EXISTS (SELECT 1 FROM {self.table} WHERE space = ?{condition})"
+
+
+def tables_with(reader: Reader, traces: Sequence[Trace], seqs: Collection[int]) -> frozenset[str]:
+    """The tables that hold something of some entries of the reader's space."""
+    listed, space = json.dumps(list(seqs)), reader.space
+    params: list[Value] = []
+    for trace in traces:
+        params += [space] if trace.column is None else [space, listed]
+    row = reader.row(f"SELECT {', '.join(trace.query for trace in traces)}", params)
+    flags = row or ()
+    return frozenset(trace.table for trace, flag in zip(traces, flags, strict=True) if flag)
 
 
 @dataclass(frozen=True, slots=True)

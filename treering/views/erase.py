@@ -16,28 +16,29 @@ from treering.errors import JournalError, JournalFull, UnknownSpace
 from treering.journal import (
     claims,
     entries,
-    erasure,
     leases,
     sources,
     staged,
     storage,
     stored,
     tombstones,
+    vector_blocks,
     work,
     writing,
 )
-from treering.journal.contract import Database
-from treering.journal.erasure import Trace, tables_with
-from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.contract import Database, Writer
+from treering.journal.space import UNNAMED, Space, SpaceReader, SpaceWriter, all_models
 from treering.journal.writing import Draft, ErasedEntry
 from treering.records import Filter, Forgotten
 from treering.views.contract import (
     Erased,
+    Trace,
     View,
     ViewState,
     attribute_errors,
     reread_kind,
     save_states,
+    tables_with,
     view_states,
 )
 from treering.views.foreign import tables_of
@@ -296,9 +297,48 @@ def _remove_space(database: Database, name: str) -> Forgotten:
         erased = entries.identities(writer, seqs)
         tombstones.put(writer, erased)
         names = sources.source_names(writer, writer.id)
-        rows = erasure.remove(writer, writer.id, name)
+        rows = _remove_rows(writer, writer.id, name)
     counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}
     return Forgotten(tuple(erased), tuple(names), counts, scrubbed=False)
+
+
+def _remove_rows(writer: Writer, space: int, name: str) -> dict[str, int]:
+    """Delete all rows of a space, by its number and its name; return how many went, by table."""
+    writer.share()  # marks of scrubbing go, which others may take off
+    storage.blank_space(writer, space)
+    for model in all_models(writer):
+        vector_blocks.drop(writer, space, model)
+    staged.drop(writer, name)
+    # Rows refer to each other in every direction, so references are checked at the end.
+    writer.defer_references()
+    gone: dict[str, int] = {}
+    for table in writer.tables():
+        if "space" in table.columns:
+            # Most tables have the number of the space; keys and staged imports have its name.
+            value = name if "space" in table.texts else space
+            gone[table.name] = writer.execute(
+                f'DELETE FROM "{table.name}" WHERE space = ?', (value,)
+            )
+    _leave_unnamed(writer, space)
+    return {table: count for table, count in gone.items() if count}
+
+
+def queue_space_scrub(writer: SpaceWriter) -> None:
+    """Note that erased text of a space may be in the bytes of the file; make no space for it."""
+    if writer.is_there:
+        storage.queue_scrub(writer, writer.id)
+    else:
+        _leave_unnamed(writer, writer.id)
+
+
+def _leave_unnamed(writer: Writer, space: int) -> None:
+    """Keep the row of a space without its name, and with it the scrubbing of the file queued."""
+    writer.execute(
+        "UPDATE space SET name = ?, model = NULL, next = NULL, settings = '{}',"
+        " views = '{}' WHERE id = ?",
+        (f"{UNNAMED}{space}", space),
+    )
+    storage.queue_scrub(writer, space)
 
 
 def scrub_pending(database: Database, wait_s: float, *, patient: bool = False) -> bool:

@@ -9,12 +9,11 @@ from typing import ClassVar
 
 from treering.journal import entries, supersession, work
 from treering.journal.contract import Value
-from treering.journal.erasure import Trace
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Newer, Progress, When
 from treering.search.marks import Mark, Quote
 from treering.search.terms import terms_version
-from treering.views.contract import Erased, Resources, View
+from treering.views.contract import Erased, Resources, Trace, View
 from treering.views.facts import store
 from treering.views.facts.change import (
     FORMS_READER,

@@ -13,7 +13,6 @@ from treering.arrays import Codes
 from treering.embed.checked import checked
 from treering.errors import InputError, LLMError, LLMNotConfigured
 from treering.journal import ledger, work
-from treering.journal.erasure import Trace
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.contract import memo_model
 from treering.llm.tokens import estimate_tokens
@@ -23,7 +22,7 @@ from treering.search.marks import Mark, Quote
 from treering.search.relations.contract import Items
 from treering.search.searcher import by_words_if_down, check_count, check_queries
 from treering.views.choices import Wording
-from treering.views.contract import Erased, Resources, View
+from treering.views.contract import Erased, Resources, Trace, View
 from treering.views.memos import changes, choose, store
 from treering.views.memos.choose import ModelChoice
 from treering.views.memos.record import (

@@ -13,7 +13,6 @@ from treering.embed.checked import checked
 from treering.errors import LLMNotConfigured, UnknownNode
 from treering.hints import Hint
 from treering.journal import entries, ledger, work
-from treering.journal.erasure import Trace
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Filter, Hit, Mode, Progress
@@ -27,7 +26,7 @@ from treering.search.searcher import (
     check_queries,
     known_until,
 )
-from treering.views.contract import Erased, Resources, View
+from treering.views.contract import Erased, Resources, Trace, View
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE, Aggregator

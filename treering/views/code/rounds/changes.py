@@ -10,7 +10,6 @@ from typing import ClassVar
 from treering.journal import damage, sources
 from treering.journal.contract import Reader
 from treering.journal.entries import PAGE, micros, moment, there
-from treering.journal.erasure import Trace
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.journal.writing import Draft
 from treering.records import BLOCK, Entry, Newer
@@ -19,7 +18,7 @@ from treering.text import digest_number
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.mentions import last_part, means, names_in
 from treering.views.code.rounds.recorded import RecordedBlock
-from treering.views.contract import Erased, View
+from treering.views.contract import Erased, Trace, View
 
 DefinitionPlace = tuple[str, str]
 """The path and the qualified name of a definition."""
