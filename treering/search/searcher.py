@@ -34,7 +34,7 @@ from treering.search.lexical import Corpus
 from treering.search.marks import Marker, mark_nothing
 from treering.search.pipeline import measure, rank
 from treering.search.ranking import Queries, Ranking, RawScores
-from treering.search.relations.contract import Plan, Relations, among_people, has_weights_of_people
+from treering.search.relations.contract import Plan, Relations, among_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
 from treering.search.scores import UnionStatistics, moments
 from treering.search.snapshot import FragmentSource, Mask, Snapshot, SpeakerNames
@@ -117,6 +117,7 @@ class Searcher:
         self._relations = Relations()
         self.rounds = RoundRanker(corpus)
         self._model: EmbeddingModel | None = None
+        self._people: tuple[str, ...] | None = None  # see ``_people``; None before the first search
 
     def expect(self, model: EmbeddingModel | None) -> None:
         """Embed queries for this model; each search checks that it still answers."""
@@ -240,30 +241,32 @@ class Searcher:
     def _read(self, search: Search) -> Iterator[tuple[SpaceReader, tuple[Snapshot, Search] | None]]:
         """Embed the queries, then read the fragments; None without any.
 
-        In chats between people, queries are embedded without the speakers they name.
+        In chats between people, queries are embedded without the speakers they name, as of the
+        last search. If a speaker has come since whom a query names, it is embedded again.
         """
+        if self._people is None:
+            with self._corpus.searching() as (_, snapshot):
+                self._people = _people(snapshot, search.plan)
         # Rounds are made of all fragments.
         whole, vectors = search.chat_unit == "rounds", search.vectors
-        if vectors is None:
-            vectors = self.embedded(self._without_names(search), search.mode)
-        with self._corpus.reading() if whole else self._corpus.searching() as read:
-            reader, snapshot = read
-            if snapshot is None or not len(snapshot):
-                yield reader, None
-                return
-            reader.as_of = known_until(search.condition)
-            if search.union is not None:
-                snapshot = replace(snapshot, lexical=snapshot.lexical.among(search.union.corpus))
-            yield reader, (snapshot, replace(search, vectors=vectors))
-
-    def _without_names(self, search: Search) -> Sequence[str]:
-        if search.mode == "lexical" or not has_weights_of_people(search.plan):
-            return search.queries
-        with self._corpus.searching() as (_, snapshot):
-            if snapshot is None or among_people(snapshot, search.plan) is None:
-                return search.queries
-            names = SpeakerNames.from_names(snapshot.speakers)
-        return [names.remove_from(query) for query in search.queries]
+        while True:
+            texts = _without_names(search.queries, self._people)
+            if vectors is None:
+                vectors = self.embedded(texts, search.mode)
+            with self._corpus.reading() if whole else self._corpus.searching() as read:
+                reader, snapshot = read
+                if snapshot is None or not len(snapshot):
+                    yield reader, None
+                    return
+                self._people = _people(snapshot, search.plan)
+                if vectors is None or texts == _without_names(search.queries, self._people):
+                    reader.as_of = known_until(search.condition)
+                    if search.union is not None:
+                        lexical = snapshot.lexical.among(search.union.corpus)
+                        snapshot = replace(snapshot, lexical=lexical)
+                    yield reader, (snapshot, replace(search, vectors=vectors))
+                    return
+            vectors = None
 
     def _best(
         self,
@@ -387,6 +390,17 @@ class Searcher:
                 hint=Hint.CHANGE_MODEL,
                 values={"built": model.name, "opened": ours},
             )
+
+
+def _people(snapshot: Snapshot | None, plan: Plan) -> tuple[str, ...]:
+    """Return the speakers of chats between people; none of other chats."""
+    is_theirs = snapshot is not None and among_people(snapshot, plan) is not None
+    return snapshot.speakers if snapshot is not None and is_theirs else ()
+
+
+def _without_names(queries: Sequence[str], speakers: Sequence[str]) -> list[str]:
+    names = SpeakerNames.from_names(speakers)
+    return [names.remove_from(query) if speakers else query for query in queries]
 
 
 def past_damage(attempt: Callable[[frozenset[int]], T]) -> T:
