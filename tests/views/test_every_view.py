@@ -275,11 +275,11 @@ def test_transactions_are_few(path: Path) -> None:
         for source in ("one", "two"):
             database.counts.update(read=0, write=0)
             memory.add("Ana moved to Porto.", source=source)
-            assert database.counts == {"read": 4, "write": 2}
+            assert database.counts == {"read": 3, "write": 2}
         memory.search("Who moved to Porto?")  # the first one learns who speaks
         database.counts.update(read=0, write=0)
         memory.search("Who moved to Porto?")
-        assert database.counts == {"read": 3, "write": 0}
+        assert database.counts == {"read": 2, "write": 0}
 
 
 def test_the_first_add_takes_one_transaction_more_to_decide_the_model(path: Path) -> None:

@@ -60,7 +60,8 @@ class _Batch:
     """Entries to read: new ones up to ``last``, and ``again`` those that views read a second time.
 
     ``damaged`` are entries that cannot be read as they were stored. ``digests`` are those of all,
-    and ``read`` is how far every view had read, when the batch was read.
+    and ``read`` is how far every view had read, when the batch was read. No more entries were there
+    then if it ``is_last``.
     """
 
     entries: Mapping[int, Entry]
@@ -69,6 +70,7 @@ class _Batch:
     last: int
     again: Mapping[str, frozenset[int]]
     read: Mapping[str, int]
+    is_last: bool
 
     def entries_for(self, view: View) -> dict[int, Entry]:
         """The entries of the batch that one view has not read."""
@@ -157,6 +159,8 @@ class Follower:
                     done += len(batch.entries)
                     if progress:
                         progress(min(done, total), total)
+                    if batch.is_last and not run.failures:
+                        break
                     continue
             # Another process reads, and finds what was added here, too.
             if not self._space.await_task(_READING, until - time.monotonic()):
@@ -204,6 +208,7 @@ class Follower:
             queued = frozenset().union(*again.values())
             due = sorted(queued.union(fresh))
             seqs = entries.within(reader, due, BATCH_BYTES)
+            is_last = not queued and len(seqs) == len(due) < BATCH_ENTRIES
             fresh = [seq for seq in fresh if seq <= seqs[-1]] if seqs else []
             again = {name: of_view.intersection(seqs) for name, of_view in again.items()}
             sound, damaged = read_sound(reader, seqs)
@@ -215,7 +220,7 @@ class Follower:
         if not seqs and not is_new:
             return None
         places_read = {name: state.read for name, state in states.items()}
-        return _Batch(sound, digests, damaged, last, again, places_read)
+        return _Batch(sound, digests, damaged, last, again, places_read, is_last)
 
     def _queued_entries(
         self, reader: SpaceReader, views: Sequence[View], run: _Run

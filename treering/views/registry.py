@@ -314,8 +314,11 @@ class Views:
     def count_pending(self) -> int:
         """Entries that are durable but not fully searchable yet."""
         with self._space.read() as reader:
-            unread = self._follower.unread(reader).get(self._fragments.name, 0)
-            return unread + store.count_unfinished(reader)
+            model = reader.model and reader.model.work
+            unread = self._follower.unread(reader, also=[model] if model else [])
+            is_embedded = model is not None and model not in unread
+            unfinished = 0 if is_embedded else store.count_unfinished(reader)
+            return unread.get(self._fragments.name, 0) + unfinished
 
     def stats(self, size: int) -> Stats:
         """Counts, the model, pending work by kind, views whose rebuild is due, and costs."""
