@@ -19,16 +19,11 @@ ALLOWED = {
     ("files.py", "os.fdopen(descriptor, 'rb', closefd=False)"): "the opener",
     ("files.py", "path.open()"): "a file without a path",
     ("archive.py", "self._archive.file.open(member)"): "a member of an archive that is open",
-    ("remote.py", "self._system.open(self._system._strip_protocol(uri), 'rb')"): "elsewhere",
     (
         "posix_locks.py",
         "os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE)",
     ): "a new file only",
     ("posix_locks.py", "FileIO(name, 'r+')"): "kept open as long as the database is",
-    (
-        "posix_locks.py",
-        "FileIO(file.name, 'r+')",
-    ): "the same in a forked process, which has no locks",
     ("backup.py", "os.open(folder, os.O_RDONLY)"): "a folder, to sync it",
     ("temporary.py", "os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)"): "the same",
     ("plugins.py", "package.read_text('entry_points.txt')"): "what an installed package brings",

@@ -80,9 +80,8 @@ def _refuse_others(space: str, there: _Lines, source: Memory) -> None:
     if others:
         raise InputError(
             f"nothing was copied to space {space!r}: the target has {others:,} entries or notes "
-            "that the source does not have, or has otherwise; copy into a space that is empty or "
-            "holds part of a copy: remove it first, or give another memory. To add to what is "
-            "there, export and import"
+            "that the source does not have, or that differ there; copy into a space that is empty "
+            "or holds part of a copy. To add to a space, export and import"
         )
 
 
