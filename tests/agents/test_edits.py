@@ -203,6 +203,27 @@ def test_a_table_is_taken_out_alone() -> None:
     assert "# kept" in rest
 
 
+@pytest.mark.parametrize("below", ["# about the next\n[tui]\nx = 1\n", "# mine\n", "#\n\n# mine"])
+def test_comments_below_a_table_stay(below: str) -> None:
+    text = put_in(CODEX, "toml", [TABLE]) + "\n" + below
+    assert take_out(text, "toml", [TABLE]) == f"{CODEX}\n{below}"
+
+
+@pytest.mark.parametrize("comment", ["// mine", "/* mine */"])
+def test_a_container_with_a_comment_stays(comment: str) -> None:
+    text = '{\n  "servers": { %s\n  }\n}\n' % comment
+    assert take_out(put_in(text, "json", EDITS[:1]), "json", EDITS[:1]) == text
+
+
+def test_a_hook_that_was_put_beside_ours_stays() -> None:
+    theirs = {"command": "say done"}
+    value = {"hooks": {"Start": [{"hooks": [theirs, *EDITS[2].value["hooks"]]}]}}
+    rest = {"hooks": {"Start": [{"hooks": [theirs]}]}}
+    assert read(take_out(json.dumps(value), "json", EDITS), "json") == rest
+    renewed = read(put_in(json.dumps(value), "json", EDITS[2:3]), "json")
+    assert renewed["hooks"]["Start"] == [EDITS[2].value, {"hooks": [theirs]}]
+
+
 def test_a_table_without_a_header_is_left_for_its_user() -> None:
     with pytest.raises(InputError, match=r"is not a \[table\] of its own"):
         without = [SettingsEdit(TABLE.path, "x")]

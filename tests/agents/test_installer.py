@@ -258,6 +258,16 @@ def test_a_link_stays_a_link_and_permissions_stay(launcher: Launcher, home: Path
     assert real.read_text() == "{}\n"
 
 
+def test_a_linked_file_of_toml_stays_toml(launcher: Launcher, home: Path) -> None:
+    real = home / "config.toml"
+    real.touch()
+    (home / ".codex").mkdir()
+    (home / ".codex/config.toml").symlink_to(real)
+    installer.install(client_named("codex"), launcher)
+    installer.uninstall(client_named("codex"))
+    assert real.read_text() == ""
+
+
 def test_backups_are_the_former_bytes_and_nobody_elses_to_read(
     launcher: Launcher, home: Path
 ) -> None:

@@ -54,8 +54,8 @@ def take_out(text: str, form: Form, edits: Sequence[SettingsEdit]) -> str:
     """Return the text without treering's values, and without containers that held nothing else."""
     cut = _cut_table if form == "toml" else _cut_json
     for edit in sorted(edits, key=lambda edit: edit.kind == "unless"):
-        while (path := _path_to_remove(value := read(text, form), edit)) is not None:
-            text = cut(text, path, _without(value, path))
+        while (path := _path_to_remove(text, form, edit)) is not None:
+            text = cut(text, path, _without(read(text, form), path))
     return text
 
 
@@ -101,17 +101,29 @@ def _own_values(value: Any, edit: SettingsEdit) -> list[Any]:
     return [edit.value if edit.kind == "unless" else there]
 
 
-def _path_to_remove(value: Any, edit: SettingsEdit) -> Path | None:
+def _path_to_remove(text: str, form: Form, edit: SettingsEdit) -> Path | None:
     """Return the path of one of our values, or of the outermost container that holds it alone."""
+    value = read(text, form)
     path: Path = edit.path
     own = _own_values(value, edit)
     if not own or (edit.kind == "unless" and value != {path[0]: own[0]}):
         return None
     if edit.kind == "first":
-        path = (*path, value_at(value, path).index(own[0]))
+        path = (*path, value_at(value, path).index(own[0]), *_own_part(own[0], edit.mark))
     while len(path) > 1 and len(value_at(value, path[:-1])) == 1:
+        if form == "json" and _has_comment_beside(text, path):
+            break
         path = path[:-1]
     return path
+
+
+def _own_part(item: Any, mark: str) -> Path:
+    """Return the path of our part of an item, in which a user has put hooks beside ours."""
+    for key, parts in item.items() if isinstance(item, dict) else ():
+        own = [mark in _dump(part) for part in parts] if isinstance(parts, list) else []
+        if any(own) and not all(own):
+            return key, own.index(True)
+    return ()
 
 
 def _without(value: Any, path: Path) -> Any:
@@ -189,6 +201,17 @@ def _place(text: str, path: Path) -> tuple[int, int]:
             return depth, at
         at = span.value
     return len(path), at
+
+
+def _has_comment_beside(text: str, path: Path) -> bool:
+    """Return whether a container has a comment outside of the only item that it holds."""
+    _, at = _place(text, path[:-1])
+    [span], bare = _spans(text, at), _without_comments(text)
+    end = _next(bare, span.end)
+    end = _next(bare, end + 1) if bare[end] == "," else end
+    return (
+        text[at : span.start] + text[span.end : end] != bare[at : span.start] + bare[span.end : end]
+    )
 
 
 def _put_json(text: str, edit: SettingsEdit) -> str:
@@ -269,6 +292,8 @@ def _check_meaning(text: str, form: Form, expected: Any, path: Path) -> str:
 # ---------------------------------------------------------------------- TOML
 
 _HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_COMMENTS_AT_END = re.compile(r"^[ \t]*#[^\n]*(?:\n[ \t\r]*(?:#[^\n]*)?)*\Z", re.MULTILINE)
+"""Comments before the next table, which belong to that one."""
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -294,9 +319,10 @@ def _cut_table(text: str, path: Path, expected: Mapping[str, Any]) -> str:
     )
     for match in re.finditer(rf"^[ \t]*\[[ \t]*{keys}[ \t]*[.\]]", text, re.MULTILINE):
         following = _HEADER.search(text, match.end())
-        after = text[: match.start()]
-        if following:
-            after += text[following.start() :]
+        after, end = text[: match.start()], following.start() if following else len(text)
+        comments = _COMMENTS_AT_END.search(text, match.end(), end)
+        if following or comments:
+            after += text[comments.start() if comments else end :]
         elif after:  # the empty line before the table goes, too
             after = after.rstrip() + ("\r\n" if "\r\n" in text else "\n")
         try:

@@ -126,7 +126,8 @@ def _plan(
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         if after != text:  # a link keeps its file
-            content = after.encode() or (b"{}\n" if file.path.is_symlink() else None)
+            empty = b"{}\n" if file.form == "json" else b""
+            content = after.encode() or (empty if file.path.is_symlink() else None)
         else:
             content = before
         plans.append(FilePlan(path, before, content))
