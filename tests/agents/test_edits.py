@@ -211,7 +211,7 @@ def test_comments_below_a_table_stay(below: str) -> None:
 
 @pytest.mark.parametrize("comment", ["// mine", "/* mine */"])
 def test_a_container_with_a_comment_stays(comment: str) -> None:
-    text = '{\n  "servers": { %s\n  }\n}\n' % comment
+    text = '{\n  "servers": { ' + comment + "\n  }\n}\n"
     assert take_out(put_in(text, "json", EDITS[:1]), "json", EDITS[:1]) == text
 
 
