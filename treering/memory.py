@@ -33,7 +33,7 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.staging import recover_all
 from treering.ingest.where import Where, to_filter
-from treering.ingest.withheld import held, history, record
+from treering.ingest.withheld import ensure_room, held, history, record
 from treering.ingest.withheld import lines as withheld_lines
 from treering.journal import entries, ledger, sources, stored, supersession, tombstones
 from treering.journal.contract import Database
@@ -276,6 +276,7 @@ class Memory:
         Raises UnknownName, EmptyText, TextEncodingError.
         """
         author = corrections.check_author(by)
+        ensure_room(self._space)
         drop_waiting_messages(self._space, [self.get(entry_id).id])
         self._intake.rewrite(entry_id, text)
         record(self._space, entry_id, "replaced", author)
@@ -297,6 +298,7 @@ class Memory:
         circle.
         """
         author = corrections.check_author(by)
+        ensure_room(self._space)
         self._intake.supersede(old, new)
         record(self._space, old, "superseded" if new else "holds again", author, new)
 

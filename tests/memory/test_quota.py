@@ -10,7 +10,9 @@ import pytest
 
 from treering import Memory
 from treering.errors import QuotaExceeded
+from treering.ingest import staging
 from treering.ingest.slices import SLICE_CHARS
+from treering.journal import quota
 from treering.journal.quota import Quota
 from treering.memory import memory_parts
 
@@ -87,3 +89,32 @@ def test_a_full_space_stores_nothing_more(memory: Memory, fill: Callable[[Memory
     memory.forget(before[0].id)
     memory.add("Ana lives in Faro.")
     assert memory.stats().quota == {"entries": 2, "bytes": 2_000}
+
+
+def test_a_full_history_refuses_a_correction_before_it_is_done(memory: Memory) -> None:
+    old, new = memory.add("One.").ids + memory.add("Two.").ids
+    limit(memory, entries=2)
+    memory.supersede(old, new)
+    memory.supersede(old, None)
+    before = list(memory.entries())
+    with pytest.raises(QuotaExceeded):
+        memory.supersede(old, new)
+    with pytest.raises(QuotaExceeded):
+        memory.replace(old, "Uno.")
+    assert list(memory.entries()) == before
+
+
+def test_a_large_import_is_not_counted_twice_while_it_is_stored(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    totals = []
+    store = staging.slices.store
+
+    def watch(writer: Any, items: Any, plan: Any, same: Any = None) -> Any:
+        totals.append(quota.read_size(writer).plus(quota._read_reserved(writer)).entries)
+        return store(writer, items, plan, same)
+
+    monkeypatch.setattr(staging.slices, "store", watch)
+    limit(memory, entries=2_000)
+    memory.add([{"content": f"Number {number}."} for number in range(1_500)])
+    assert set(totals) == {1_500}

@@ -73,6 +73,12 @@ def test_a_reply_that_does_not_fit_still_reaches_the_client(serve: Serve) -> Non
         assert [entry["text"] for entry in client.get("/v1/entries").json()["entries"]] == [
             "I am Ana."
         ]
+        answer = client.post(
+            "/v1/chat/completions",
+            json={**asked, "messages": [{"role": "user", "content": "I am Bob."}]},
+        )
+        assert answer.status_code == 403
+        assert answer.json()["error"]["code"] == "quota_exceeded"
 
 
 def test_requests_have_ids_and_lines_on_demand_without_texts(

@@ -43,7 +43,7 @@ from treering.journal import (
     writing,
 )
 from treering.journal.contract import Database
-from treering.journal.quota import UNLIMITED, Size
+from treering.journal.quota import UNLIMITED, Size, read_size
 from treering.journal.space import Space, SpaceWriter
 from treering.journal.staged import StagedImport
 from treering.journal.writing import Draft
@@ -207,7 +207,9 @@ class Staging:
                 last, content = waiting
                 with damage.decoding("a staged slice"):
                     items = slices.from_json(content)
+                before = read_size(writer)
                 receipt = slices.store(writer, items, moved, same)
+                staged.release(writer, mine, read_size(writer).minus(before))
                 staged.blank(writer, mine.space, [last])
                 if receipt.omitted:  # texts that were forgotten, and are in the bytes of the slice
                     queue_space_scrub(writer)

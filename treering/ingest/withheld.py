@@ -19,6 +19,7 @@ from treering.ingest import exchange, slices
 from treering.ingest.slices import Item, Plan
 from treering.journal import damage, entries, sources, stored, writing
 from treering.journal.fields import metadata_json
+from treering.journal.quota import UNLIMITED, Size
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.journal.writing import Draft
 from treering.records import JSON, Correction, CorrectionName, Entry, Filter, Withheld
@@ -87,7 +88,8 @@ def note(
         metadata = metadata_json({name: value for name, value in fields.items() if value})
         key = secrets.token_hex(8)
         drafts.append((entries.HISTORY, Draft(what, "text", now, metadata=metadata, key=key)))
-    _index(writer, slices.store(writer, drafts, Plan()).ids)
+    # Not refused: what it records is done. ``ensure_room`` is asked before.
+    _index(writer, slices.store(writer, drafts, Plan(is_reserved=True)).ids)
 
 
 def _index(writer: SpaceWriter, ids: Collection[str]) -> None:
@@ -103,6 +105,13 @@ def _index(writer: SpaceWriter, ids: Collection[str]) -> None:
             if named is not None
         ),
     )
+
+
+def ensure_room(space: Space) -> None:
+    """Raise QuotaExceeded unless the history has room for a correction."""
+    if space.database.quota != UNLIMITED:
+        with _writing(space) as writer:
+            writer.quota.ensure_room(writer, Size(1, 1))
 
 
 def record(

@@ -35,6 +35,10 @@ class Size(NamedTuple):
         """Return the sum of two sizes."""
         return Size(self.entries + other.entries, self.bytes + other.bytes)
 
+    def minus(self, other: Size) -> Size:
+        """Return the difference of two sizes."""
+        return Size(self.entries - other.entries, self.bytes - other.bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Quota:

@@ -102,6 +102,15 @@ def reserve(writer: Writer, mine: StagedImport, size: Size) -> None:
     )
 
 
+def release(writer: Writer, mine: StagedImport, size: Size) -> None:
+    """Note that so much of an import is stored, and reserved no longer."""
+    writer.execute(
+        "UPDATE intake SET entries = CASE WHEN entries > ? THEN entries - ? ELSE 0 END,"
+        " bytes = CASE WHEN bytes > ? THEN bytes - ? ELSE 0 END WHERE space = ? AND id = ?",
+        (size.entries, size.entries, size.bytes, size.bytes, mine.space, mine.id),
+    )
+
+
 def next_slice(reader: Reader, mine: StagedImport, after: int) -> tuple[int, bytes] | None:
     """Number and content of the first slice that waits, of those numbered above ``after``."""
     row = reader.row(

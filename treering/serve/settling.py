@@ -92,9 +92,9 @@ class Settling:
 
     async def _run(self, tenant: Tenant, upgrade: bool, step: Progress | None) -> Stats:
         def go_on(done: int, total: int) -> None:
-            self._go_on_unless_stopping(done, total)
-            if step is not None:
+            if step is not None:  # first: it counts the tokens of the step that is done
                 step(done, total)
+            self._go_on_unless_stopping(done, total)
 
         try:
             return await tenant.call_slow(tenant.memory.settle, go_on, upgrade=upgrade)

@@ -28,6 +28,7 @@ from treering.journal.space import Space, begin
 from treering.records import Entry, Spent
 from treering.search.searcher import MAX_QUERY_CHARS
 from treering.serve.access import caller_of, name_in
+from treering.serve.problems import status_of
 from treering.serve.proxy.conversation import (
     PASSED,
     PROTOCOLS,
@@ -177,8 +178,11 @@ class Proxy:
                 )
         if asked is None or self._settings.upstream is None:
             return await self._pass(request, protocol.path, sent)
-        turn = await _turn(request, asked)
-        stored = await turn.tenant.change(self._remember, turn, turn.history, None)
+        try:
+            turn = await _turn(request, asked)
+            stored = await turn.tenant.change(self._remember, turn, turn.history, None)
+        except QuotaExceeded as error:
+            return _refusal(status_of(error), str(error), error.code)
         recalled = await turn.tenant.call(self._recall, turn, stored.ids)
         turn = replace(turn, shown=recalled.shown)
         answer = await self._send(
@@ -394,9 +398,9 @@ async def _refuse(request: HTTPRequest) -> Response:
     return _refusal(404, f"{request.method} {request.url.path!r:.100} is not passed on")
 
 
-def _refusal(status: int, message: str) -> Response:
+def _refusal(status: int, message: str, code: str | None = None) -> Response:
     """Return an error in the form that clients of OpenAI and of Anthropic read."""
-    error = {"message": message, "type": "treering", "param": None, "code": None}
+    error = {"message": message, "type": "treering", "param": None, "code": code}
     content = json.dumps({"type": "error", "error": error})
     return Response(content, status, media_type="application/json")
 
