@@ -10,7 +10,7 @@ import pytest
 
 from treering import Memory
 from treering.errors import QuotaExceeded
-from treering.ingest import staging
+from treering.ingest import slices
 from treering.ingest.slices import SLICE_CHARS
 from treering.journal import quota
 from treering.journal.quota import Quota
@@ -108,13 +108,13 @@ def test_a_large_import_is_not_counted_twice_while_it_is_stored(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     totals = []
-    store = staging.slices.store
+    store = slices.store
 
     def watch(writer: Any, items: Any, plan: Any, same: Any = None) -> Any:
         totals.append(quota.read_size(writer).plus(quota._read_reserved(writer)).entries)
         return store(writer, items, plan, same)
 
-    monkeypatch.setattr(staging.slices, "store", watch)
+    monkeypatch.setattr(slices, "store", watch)
     limit(memory, entries=2_000)
     memory.add([{"content": f"Number {number}."} for number in range(1_500)])
     assert set(totals) == {1_500}
