@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -19,9 +22,11 @@ from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import FilterError
 from treering.journal import entries
+from treering.journal.contract import Reader
 from treering.records import Filter
+from treering.search import metadata
 from treering.search.filters import allowed_rows
-from treering.search.metadata import MAX_KEYS
+from treering.search.metadata import MAX_KEYS, Metadata
 from treering.search.searcher import Searcher
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)
@@ -160,3 +165,26 @@ def test_the_keys_that_many_searches_filter_by_do_not_pile_up() -> None:
         assert len(kept) == MAX_KEYS
         assert kept[-1] == "k"
         assert_as_the_database(memory, Filter(metadata={"key 0": 0}))
+
+
+def test_threads_may_filter_by_more_keys_than_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that others push out between two steps of a filter is no error."""
+    monkeypatch.setattr(metadata, "MAX_KEYS", 1)
+    values, entry = Metadata(), np.zeros(0, dtype=np.int64)
+    begun = threading.Barrier(4)
+
+    def rows_with(of: int) -> int:
+        begun.wait(10)
+        # Without rows no value is read.
+        return sum(
+            len(values.rows_with(cast(Reader, None), 1, entry, f"{of}-{at}", "x"))
+            for at in range(2_000)
+        )
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(rows_with, range(4))) == [0] * 4
+    finally:
+        sys.setswitchinterval(before)

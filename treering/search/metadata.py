@@ -98,17 +98,22 @@ class Metadata:
 
     def codes(self, reader: Reader, space: int, entry: Codes, key: str) -> Ints:
         """Return the code of the value of each row, by its entry; MISSING for no such key."""
-        with self._lock:
-            values = _keep_latest(self._values, key, self._values.get(key) or _Values())
-            return values.extend(reader, space, entry, key)
+        return self._read(reader, space, entry, key)[0]
 
     def rows_with(
         self, reader: Reader, space: int, entry: Codes, key: str, value: JSON
     ) -> NDArray[np.bool_]:
         """Return which rows, by their entries, have a value under a key; see ``is_plain``."""
-        codes = self.codes(reader, space, entry, key)
+        codes, of_values = self._read(reader, space, entry, key)
+        return np.asarray(codes == of_values.get(_literal(value), UNKNOWN))
+
+    def _read(
+        self, reader: Reader, space: int, entry: Codes, key: str
+    ) -> tuple[Ints, dict[Literal, int]]:
+        """Return the code of the value of each row, and the codes of values, which only grow."""
         with self._lock:
-            return np.asarray(codes == self._values[key].codes.get(_literal(value), UNKNOWN))
+            values = _keep_latest(self._values, key, self._values.get(key) or _Values())
+            return values.extend(reader, space, entry, key), values.codes
 
     def matching(
         self, reader: Reader, space: int, entry: Codes, condition: Filter
