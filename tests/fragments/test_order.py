@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,6 +103,36 @@ def test_a_turn_at_the_end_of_a_chat_leaves_the_sessions_before_it_alone() -> No
     assert sessions[:3] == before
     assert sessions[3] == before[0]
     assert sessions[4] not in before
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"named": MISSING, "kind": CHAT, "at": 60.0},
+        {"named": MISSING, "kind": CHAT, "at": np.nan},
+        {"named": 4, "kind": CHAT, "at": 60.0},
+        {"named": MISSING, "kind": 0, "at": 60.0},
+        {"named": MISSING, "kind": 0, "at": np.nan},
+    ],
+)
+def test_a_row_at_the_end_of_a_long_source_cuts_no_row_far_before_it(row: dict[str, Any]) -> None:
+    class Counted(Reading):
+        cut = 0
+
+        def _cut(self, places: slice | Codes, before: Any = None) -> Any:
+            sessions = super()._cut(places, before)
+            self.cut = len(sessions)
+            return sessions
+
+    of = PlacedColumns.empty()
+    extend(of, [row | {"source": 1, "start": 0, "position": n} for n in range(1_000)])
+    reading = Counted(of)
+    reading.rebuild()
+    assert reading.cut == 1_000
+    extend(of, [row | {"source": 1, "start": 0, "position": 1_000}])
+    reading.add()
+    assert reading.cut <= 2
+    assert_as_anew(reading, of)
 
 
 @given(rows)

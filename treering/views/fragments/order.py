@@ -27,6 +27,8 @@ SESSION_GAP_S = 4 * 3600.0
 
 MOST_INSERTED = 4_096  # rows inserted one by one; for more the order is rebuilt
 
+MOST_STEPS = 64  # rows before a new one that are searched for a place where cutting may begin
+
 _CHAT = KINDS.index("chat")
 
 T = TypeVar("T", bound=np.generic)
@@ -175,11 +177,14 @@ class Reading:
         self._rows.insert(places, new)
         for flags in (self._follows, self._continues):
             flags.insert(places, np.zeros(len(new), dtype=np.bool_))
-        codes, more = np.unique(self._of.source.values[new], return_counts=True)
+        codes, at, more = np.unique(
+            self._of.source.values[new], return_index=True, return_counts=True
+        )
         self._count_sources(codes, more)
         places += np.arange(len(new))
         beside = np.concatenate([places, places + 1])
-        return self._renew(codes, beside[beside < len(self._rows)], seen=size)
+        starts = map(self._cut_start, codes, places[at].tolist())
+        return self._renew(codes, beside[beside < len(self._rows)], seen=size, starts=list(starts))
 
     def _key(self, row: int) -> tuple[int, int, int]:
         of = self._of
@@ -213,15 +218,47 @@ class Reading:
             return int(self._firsts[at]), int(self._firsts[at])
         return int(self._firsts[at]), int(self._firsts[at + 1])
 
-    def _renew(self, sources: Sequence[int] | Ints, changed: Codes, seen: int) -> Codes:
+    def _cut_start(self, source: int, place: int) -> int:
+        """Return the place from which a source is cut again if its rows from ``place`` on changed.
+
+        The sessions of the rows before it stay: else each turn of a long chat costs all before it.
+        """
+        first, stop = self.bounds(source)
+        if place == first:
+            return first
+        of = self._of
+        rows, later = self._rows.values[max(first, place - MOST_STEPS) : place], slice(place, stop)
+        is_untimed = bool(np.isnan(self._in_order(of.at, later)).all())
+        is_cut = of.named.values[rows] == MISSING
+        is_cut &= of.kind.values[rows] == _CHAT
+        if is_untimed and is_cut[-1] and self.session.values[rows[-1]] == MISSING:
+            return place - 1  # no row has a time
+        is_timed = ~np.isnan(of.at.values[rows])
+        if is_untimed or is_timed[-1]:  # so no row before gets another time
+            kind, named = self._in_order(of.kind, later), self._in_order(of.named, later)
+            if ((kind != _CHAT) | (named != MISSING)).all():
+                return place
+        known = np.flatnonzero(is_cut & is_timed)
+        return place - len(rows) + int(known[-1]) if len(known) else first
+
+    def _renew(
+        self,
+        sources: Sequence[int] | Ints,
+        changed: Codes,
+        seen: int,
+        starts: Sequence[int] | None = None,
+    ) -> Codes:
         """Rank and cut the rows of some sources again; return the places that changed in all.
 
-        Readers know only rows below ``seen``.
+        Begin at ``starts``, or else with the first row of each source. Readers know only rows below
+        ``seen``.
         """
-        spans = [self.bounds(source) for source in sources]
+        bounds = [self.bounds(source) for source in sources]
+        begins = [first for first, _ in bounds] if starts is None else starts
+        spans = [(begin, stop) for begin, (_, stop) in zip(begins, bounds, strict=True)]
         places = np.concatenate([changed[:0], *(np.arange(*span) for span in spans)])
         if len(places):
-            firsts = np.repeat([first for first, _ in spans], [b - a for a, b in spans])
+            firsts = np.repeat([first for first, _ in bounds], [b - a for a, b in spans])
             rows = self._rows.values[places]
             _write(self.rank, rows, places - firsts, seen)
             _write(self.session, rows, self._cut(places, self.session.values[rows]), seen)
