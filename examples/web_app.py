@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from functools import cache
 from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from treering import Memory, TreeringError
+from treering.chat.stream import ChatStream
 from treering.embed.contract import Embedder
 from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownName
 from treering.llm.contract import LLM
@@ -58,12 +60,17 @@ def forget(entry_id: str, memory: UserMemory) -> bool:
     return memory.forget(entry_id).scrubbed
 
 
+def start_reply(message: str, memory: UserMemory) -> Iterator[ChatStream]:
+    """Yield the reply to a message; it is closed after the response, also if the client leaves."""
+    with memory.chat_stream(message) as reply:
+        yield reply
+
+
 @router.post("/chat")
-def chat(message: str, memory: UserMemory) -> StreamingResponse:
+def chat(reply: Annotated[ChatStream, Depends(start_reply)]) -> StreamingResponse:
     """Reply to a message piece by piece."""
-    pieces = memory.chat_stream(message)
-    first = next(pieces, "")  # here an error still becomes a status
-    return StreamingResponse(_pieces(first, pieces), media_type="text/plain")
+    first = next(reply, "")  # here an error still becomes a status
+    return StreamingResponse(chain([first], reply), media_type="text/plain")
 
 
 def _error_response(_: Request, error: Exception) -> JSONResponse:
@@ -93,11 +100,6 @@ def create_app(
     app.include_router(router)
     app.add_exception_handler(TreeringError, _error_response)
     return app
-
-
-def _pieces(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def app() -> FastAPI:
