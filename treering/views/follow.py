@@ -155,11 +155,11 @@ class Follower:
                 if is_ours:
                     derived = self._derive(batch, run)
                     views = [view for view in self._views if view.name in derived]
-                    self._store(views, batch, derived, run)
+                    is_last = self._store(views, batch, derived, run)
                     done += len(batch.entries)
                     if progress:
                         progress(min(done, total), total)
-                    if batch.is_last and not run.failures:
+                    if is_last:
                         break
                     continue
             # Another process reads, and finds what was added here, too.
@@ -274,12 +274,15 @@ class Follower:
 
     def _store(
         self, views: Sequence[View], batch: _Batch, derived: Mapping[str, Derived], run: _Run
-    ) -> None:
-        """Store for all views in one transaction; if a view fails, in one transaction per view."""
+    ) -> bool:
+        """Store for all views in one transaction; if a view fails, in one transaction per view.
 
-        def store(writer: SpaceWriter) -> None:
+        Return True if nothing is left to read then, also of others. False if that is not known.
+        """
+
+        def store(writer: SpaceWriter) -> bool:
             if not writer.is_there:  # it was removed meanwhile
-                return
+                return True
             stored_states = view_states(writer)
             states = self._with_new_views(stored_states)
             kinds = [view.reread_kind for view in views if view.reads]
@@ -299,9 +302,10 @@ class Follower:
             # A view of treering's that fails has read nothing, and is not new the next time.
             own = {v.name: states[v.name] for v in self._views if not is_foreign(v)}
             save_states(writer, {**own, **stored_states, **done})
+            return batch.is_last and not reread and not entries_after(writer, batch.last, 1)
 
         try:
-            self._space.change(store, derived=True)
+            return self._space.change(store, derived=True)
         except JournalError:
             raise
         except TreeringError as error:
@@ -310,6 +314,7 @@ class Follower:
             else:
                 for view in views:
                     self._store([view], batch, derived, run)
+            return False
 
 
 def _store_of(
