@@ -284,6 +284,18 @@ def test_a_reply_of_an_agent_that_repeats_what_is_forgotten_is_named(
         assert not any("nine metres" in entry.text for entry in memory.entries())
 
 
+def test_an_answer_that_repeats_its_question_goes_with_it(
+    server: Path, hook: Hook, tmp_path: Path
+) -> None:
+    said = transcript(tmp_path / "s.jsonl", MAST, f"Noted: {MAST}", "And the keel?", "Of lead.")
+    hook("turn", {"session_id": "s", "transcript_path": str(said)})
+    settled(server)
+    with Memory.open(server, embedder="hashing") as memory:
+        question, answer, *_ = memory.entries()
+        assert memory.forget(question.id, replies=True).replies == (answer.id,)
+        assert [entry.text for entry in memory.entries()] == ["And the keel?", "Of lead."]
+
+
 @pytest.mark.parametrize("change", ["fork", "shorten", "rename", "away", "damage"])
 def test_what_was_forgotten_stays_away_whatever_becomes_of_the_transcript(
     memory_path: Path, tmp_path: Path, change: str

@@ -20,7 +20,7 @@ from treering.ingest import exchange
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.importing import TranscriptLines, new_lines
 from treering.ingest.transcripts.registry import line_format_of
-from treering.journal import writing
+from treering.journal import entries, writing
 from treering.memory import Memory, memory_parts
 from treering.records import Progress, Skipped
 
@@ -42,10 +42,20 @@ def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> list[st
 
 
 def note_replies(memory: Memory, ids: Collection[str], shown: Collection[str]) -> None:
-    """Note that the model of new replies was shown entries: ``forget`` then names the replies."""
-    replies = [entry for entry in ids if memory.get(entry).role == "assistant"]
+    """Note the entries that the model of new replies knew: ``forget`` then names the replies.
+
+    These are the messages that it answers, and the entries that its session was ``shown``.
+    """
     with memory_parts(memory).space.write() as writer:
-        writing.note_shown(writer, writer.id, replies, shown)
+        new = entries.by_seq(writer, entries.seqs_of(writer, writer.id, ids))
+        turn: list[str] = []
+        is_answered = False
+        for entry in new.values():
+            if entry.role == "assistant":
+                writing.note_shown(writer, writer.id, [entry.id], {*shown, *turn})
+            else:
+                turn = [entry.id] if is_answered else [*turn, entry.id]
+            is_answered = entry.role == "assistant"
 
 
 def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> list[str]:

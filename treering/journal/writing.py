@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from treering.errors import InputError
@@ -317,11 +318,10 @@ def note_shown(
 ) -> None:
     """Note, by ids, that the model that gave these replies was shown these entries."""
     shown_seqs = seqs_of(writer, space, shown)
-    pairs = ((space, seq, reply) for reply in seqs_of(writer, space, replies)
-             for seq in shown_seqs if seq != reply)  # fmt: skip
+    pairs = product(shown_seqs, seqs_of(writer, space, replies))
     writer.many(
         "INSERT INTO reply_shown (space, shown, reply) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        pairs,
+        ((space, seq, reply) for seq, reply in pairs if seq != reply),
     )
 
 
