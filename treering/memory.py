@@ -664,9 +664,9 @@ class Memory:
         With both, erase the entries of these ids that meet the filter. ``replies`` also erases
         replies of a model that may quote them, which the receipt names otherwise; ``copies`` also
         erases copies that ``share`` made, which the receipt counts otherwise, and those of entries
-        that are forgotten already. If another
-        process reads the file for long, ``scrubbed`` is False: the next ``forget``, ``settle`` or
-        opening, or a running server, then removes the text from its bytes.
+        that are forgotten already. If another process reads the file for long, ``scrubbed`` is
+        False: the next ``forget``, ``settle`` or opening, or a running server, then removes the
+        text from its bytes.
 
         Imports and hooks do not bring the entries back, but adding a file again does; ``files`` of
         the receipt names the files that they came from.

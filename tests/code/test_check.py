@@ -208,7 +208,7 @@ def test_at_a_terminal_a_check_says_what_is_undone_and_fails(root: Path) -> None
     result = run(root, "check")
     assert result.exit_code == FOUND
     assert f"undoes: Refuse negative numbers (commit {sha[:9]}" in result.stdout
-    assert 'then 3: raise ValueError("negative")' in result.stdout
+    assert 'line 3 then: raise ValueError("negative")' in result.stdout
     found = json.loads(run(root, "check", "--json").stdout)
     assert (found["name"], found["definition"]) == (sha, "half")
     assert not (root.parent / "memory.db").exists()

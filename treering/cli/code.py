@@ -358,7 +358,7 @@ def _undone(undone: Reversal) -> Iterator[Part]:
     for what in undone.lost:
         yield f"  lost: {what}\n"
     for line in undone.then:
-        yield f"  then {line.number}: {line.text}\n"
+        yield f"  line {line.number} then: {line.text}\n"
     for line in undone.now:
         yield f"  now {line.number}: {line.text}\n"
 

@@ -132,7 +132,7 @@ class FactExtractor:
         try:
             rows = ask(llm, batch, replies.append)
         except LLMReplyError:  # its text quotes the reply, which quotes the entries
-            log.warning("no list in a reply: %d entries are left to the forms", len(batch))
+            log.warning("no list in a reply: facts of %d entries are found by patterns", len(batch))
             self._store(batch, None, replies)
         except LLMError as error:
             self._store(batch, None, replies, str(error))
