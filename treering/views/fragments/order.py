@@ -1,8 +1,8 @@
 """The reading order of the table, updated as rows are added and removed.
 
 Two columns follow from the order of rows: the rank of each row within its source, and its session.
-Chats without session names are cut at long silences. When rows come or go, their sources are cut
-again; sessions that stay keep their codes.
+Chats without session names are cut at long silences. Where rows go, their source is cut again;
+where rows come, from the first session that may change. Other sessions keep their codes.
 """
 
 from __future__ import annotations
