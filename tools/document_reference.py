@@ -27,6 +27,7 @@ from treering import (
 )
 from treering.chat.answer import Answer
 from treering.chat.prompt import ChatPrompt
+from treering.chat.stream import ChatStream
 from treering.hints import Hint, words
 from treering.ingest.where import Where
 from treering.memory import Memory
@@ -35,6 +36,7 @@ from treering.serve.app import create_app
 from treering.serve.mcp import resources, tools
 from treering.serve.problems import status_of
 from treering.serve.settings import ServerSettings
+from treering.testing import Request, ScriptedLLM
 from treering.views.choices import Choices, settings_by_name
 from treering.views.code.memory import CodeMemory
 from treering.views.facts.view import Change, Fact, FactView
@@ -60,7 +62,7 @@ _RECORDS: Final[Sequence[type]] = (
     *(records.Entry, records.Receipt, records.Forgotten, records.Stats, records.Page),
     *(IngestReport, SpaceCopy),
     *(records.Hit, records.Why, records.Newer, records.Context, records.Passage),
-    *(Answer, ChatPrompt, Brief, BriefLine, Fact, Change, Memo, TreeNode),
+    *(Answer, ChatPrompt, Brief, BriefLine, Fact, Change, Memo, TreeNode, Request),
 )
 _FUNCTIONS: Final = (bulk_ingest, copy_space, backup)
 """Functions for whole memories."""
@@ -97,6 +99,10 @@ def python() -> Iterator[str]:
             for name, (kind, setting) in settings_by_name(table).items()
         )
         yield "\n".join(("| setting | values | what it sets |", "|---|---|---|", *rows))
+    yield f"## ChatStream\n\n{_markdown(ChatStream.__doc__)}"
+    script = _signature("ScriptedLLM", ScriptedLLM.__init__)
+    yield f"## treering.testing\n\n```python\n{script.removesuffix(' -> None')}\n```"
+    yield _markdown(ScriptedLLM.__doc__)
     yield "## Records\n\nThey are frozen."
     for record in _RECORDS:
         yield f"### {record.__name__}\n\n{_markdown(record.__doc__)}"
@@ -269,6 +275,8 @@ def _route(method: str, path: str, operation: dict[str, Any], schemas: dict[str,
     schema = answered.get("content", {}).get("application/json", {}).get("schema")
     if schema and (kind := _type(schema)):
         parts.append(f"Answers {kind}.")
+    if "text/event-stream" in answered.get("content", {}):
+        parts.append(_description(answered))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -278,7 +278,10 @@ class MissingExtra(TreeringError, ImportError):
     @classmethod
     def of(cls, package: str, extra: str) -> MissingExtra:
         """The error for ``package``, naming the command that installs it."""
-        return cls(f"{package} is not installed; run: pip install 'treering[{extra}]'")
+        return cls(
+            f"{package} is not installed; run: pip install 'treering[{extra}]'"
+            " (in a virtual environment, if pip refuses)"
+        )
 
 
 def _tree(kind: type[TreeringError]) -> list[type[TreeringError]]:

@@ -309,12 +309,14 @@ class Memory:
 
         The text stays in the file; ``forget`` erases it. Imports do not bring the entry back, but
         adding its file again does once the file has changed. ``by`` names the person or program.
+        Copies in other spaces stay, and are counted.
 
         Raises UnknownName, InputError.
         """
         author = corrections.check_author(by, reason)
         corrections.retract(self._space, self._views, entry_id, author)
-        return history(self._space, entry_id)[-1]
+        copies = self._beside.count_copies([entry_id])
+        return replace(history(self._space, entry_id)[-1], copies=copies)
 
     def restore(self, entry_id: str, *, by: str | None = None) -> Entry:
         """Put a retracted entry back in its place, or accept one that was proposed.
@@ -580,7 +582,11 @@ class Memory:
         speaker: str | None = None,
         spaces: Sequence[str] | None = None,
     ) -> ChatStream:
-        """Reply piece by piece; the reply is remembered once it is complete."""
+        """Reply piece by piece; the reply is remembered once it is complete.
+
+        Parameters and errors are those of ``chat``; errors of the model are raised while the stream
+        is read. See ``ChatStream``.
+        """
         policy = space_policy(self._space, policy)
         return self._conversations.stream(
             message, policy, source, budget, speaker=speaker, spaces=spaces
@@ -684,10 +690,11 @@ class Memory:
                 raise
             forgotten = Forgotten((), (), {}, scrubbed=True)  # forgotten before, without copies
         if not copies:
-            left = sum(map(len, beside.copies(forgotten.entries).values()))
-            return replace(forgotten, copies=left)
+            return replace(forgotten, copies=beside.count_copies(forgotten.entries))
         gone = beside.forget_copies(forgotten.entries or entry_ids, replies=replies)
-        return replace(forgotten, scrubbed=all(one.scrubbed for one in (forgotten, *gone)))
+        views = {**forgotten.views, "copies": sum(len(one.entries) for one in gone)}
+        is_scrubbed = all(one.scrubbed for one in (forgotten, *gone))
+        return replace(forgotten, views=views, scrubbed=is_scrubbed)
 
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of this file: all it holds, its name, and the keys that open only it.

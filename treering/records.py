@@ -73,7 +73,8 @@ class Entry:
 class Correction:
     """A change of an entry: when, by whom and why, as far as that was given.
 
-    ``other`` is the entry that holds instead of a superseded one.
+    ``other`` is the entry that holds instead of a superseded one. ``copies`` counts the copies in
+    other spaces that a retraction left in place; a history does not count them.
     """
 
     entry_id: str
@@ -82,6 +83,7 @@ class Correction:
     by: str | None = None
     reason: str | None = None
     other: str | None = None
+    copies: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,18 +289,20 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The result of ``forget``. ``scrubbed``: nothing of it is left in the bytes of the file or its
-    log; in PostgreSQL, in no row of a table, dead or alive, while its log, free room in its pages
-    and its backups are the affair of who runs it. If it is False, somebody was reading; what is
-    left is removed later.
+    """The result of ``forget``.
 
-    ``entries`` are those that were asked for, then those that went with them: a person's change of
-    a memo that was written from one. ``sources`` are those that hold no entry any more.
-    ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
-    was erased, since their model was shown it and they share words with it: they stay, unless
-    ``forget(..., replies=True)`` erased them, too. ``files`` are those that the entries were read
-    from: they may still hold the text. ``copies`` counts the copies that were shared with other
-    spaces and are still there; ``forget(..., copies=True)`` erases them, too.
+    ``entries`` are the erased entries: those that were asked for, then those that went with them,
+    such as a person's change of a memo that was written from one. ``sources`` hold no entry any
+    more. ``views`` counts the derived rows that went, by kind, and the erased ``copies``.
+
+    ``scrubbed`` is True if no byte of the file or its log holds the text. It is False while another
+    process reads an older state; the rest is removed later. In PostgreSQL it is about rows: the
+    server's log, free room in its pages and its backups are the affair of who runs it.
+
+    ``replies`` may quote the text: their model was shown it, and they share words with it. They
+    stay, unless ``forget(..., replies=True)`` erased them, too. ``files`` are those that the
+    entries were read from, and may still hold the text. ``copies`` counts the shared copies in
+    other spaces that stay; ``forget(..., copies=True)`` erases them, too.
     """
 
     entries: tuple[str, ...]

@@ -196,6 +196,10 @@ class SpacesBeside:
                 found[str(name).removeprefix(WITHHELD)].append(str(copy))
         return found
 
+    def count_copies(self, entry_ids: Collection[str]) -> int:
+        """Return the number of copies of entries of the own space."""
+        return sum(map(len, self.copies(entry_ids).values()))
+
     def forget_copies(self, entry_ids: Collection[str], *, replies: bool) -> list[Forgotten]:
         """Erase the copies of entries. Raise as ``forget`` does."""
         return [

@@ -1,6 +1,5 @@
 """Stand-ins for tests of programs that use treering."""
 
-from treering.llm.scripted import Request
-from treering.llm.scripted import ScriptedLLM as FakeLLM
+from treering.llm.scripted import Request, ScriptedLLM
 
-__all__ = ["FakeLLM", "Request"]
+__all__ = ["Request", "ScriptedLLM"]

@@ -187,8 +187,12 @@ def test_an_entry_is_shared_and_its_copies_are_erased_after_it(treering: Treerin
         shared = treering("share", entry, "--space", "ana", "--to", "team")
         assert told in shared.stdout
     assert "spare" in treering("list", "--space", "team").stdout
+    assert "1 copy" in treering("retract", entry, "--space", "ana").stderr
+    treering("retract", entry, "--undo", "--space", "ana")
     kept = treering("forget", entry, "--yes", "--space", "ana")
     assert "1 copy" in kept.stderr
-    assert treering("forget", entry, "--copies", "--yes", "--space", "ana").exit_code == 0
+    assert "forgot 1 entry, 1 fragment, 1 vector" in kept.stdout
+    gone = treering("forget", entry, "--copies", "--yes", "--space", "ana")
+    assert gone.stdout == "forgot 1 copy\n"
     assert "spare" not in treering("list", "--space", "team").stdout
     assert treering("forget", entry, "--copies", "--yes", "--space", "ana").exit_code == 2

@@ -102,6 +102,12 @@ def test_who_interrupts_the_question_hears_that_nothing_was_erased(
     assert len(treering("list").stdout.splitlines()) == 1
 
 
+def test_keys_are_made_where_the_memory_is(treering: Treering) -> None:
+    refused = treering("serve", "key", "add", "-m", "http://127.0.0.1:1")
+    assert refused.exit_code == 2
+    assert "run it on the machine of the memory" in " ".join(refused.stderr.split())
+
+
 @pytest.mark.parametrize("arguments", [[], ["--source", "unknown"], ["unknown"]])
 def test_forget_refuses_what_matches_nothing_or_everything(
     treering: Treering, identity: str, arguments: list[str]

@@ -228,7 +228,7 @@ def test_no_example_is_left_out() -> None:
         ("added 1 entry\n", "added 1 entry"),
         (f" 1   3.11  chat #0  {'0123456789ab' * 2}\n", f" 1  3.20  chat #0  {'a' * 24}"),
         ("one\ntwo\nthree\n", "one\n…\nthree"),
-        ("forgot 1 entry, 2 of vectors", "forgot 1 entry, …"),
+        ("forgot 1 entry, 2 vectors", "forgot 1 entry, …"),
     ],
 )
 def test_output_may_differ_in_ids_and_roundings(printed: str, expected: str) -> None:

@@ -161,9 +161,10 @@ BROKEN_STREAMS = {
 
 
 def test_a_stream_that_breaks_raises_while_it_is_read() -> None:
-    for act, error in BROKEN_STREAMS.values():
-        with server.playing(act) as played, pytest.raises(error):
+    for name, (act, error) in BROKEN_STREAMS.items():
+        with server.playing(act) as played, pytest.raises(error) as caught:
             streamed(client(played.url))
+        assert ("broke off" in str(caught.value)) == (error is LLMUnavailable), name
 
 
 def test_a_stream_left_early_closes_its_connection() -> None:

@@ -159,6 +159,9 @@ def test_ask_and_chat_see_all_spaces(open_memory: Open, ana: Memory) -> None:
     assert TEAM[0] in str(talking.chat_prompt("When does the office open?", spaces=["team"]))
     reply = talking.chat("When does the office open?", spaces=BOTH)
     assert any(TEAM[0] in evidence.text for evidence in reply.evidences)
+    [entry] = open_memory(space="team").entries(source="team/0")
+    open_memory(space="team").share([entry.id], to="ana")
+    assert str(talking.chat_prompt("When does the office open?", spaces=BOTH)).count(TEAM[0]) == 1
     with pytest.raises(UnknownSpace):
         talking.chat("Hello?", spaces=["tema"])
     assert not any(entry.text == "Hello?" for entry in talking.entries())
@@ -223,8 +226,10 @@ def test_forget_names_the_copies_that_stay_and_erases_them_on_request(
     assert ana.forget(third.id).copies == 0
     assert ana.forget(second.id).copies == 1
     assert team.search(second.text, k=1)[0].text == second.text
+    assert ana.retract(first.id).copies == 2
+    ana.restore(first.id)
     done = ana.forget(source=first.source, copies=True)
-    assert (done.entries, done.copies) == ((first.id,), 0)
+    assert (done.entries, done.copies, done.views["copies"]) == ((first.id,), 0, 2)
     assert [copy.text for copy in team.entries(source="shared/ana")] == [second.text]
     assert list(ben.entries()) == []
 

@@ -14,7 +14,7 @@ from treering import Memory
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.records import Entry
-from treering.search.brief import Brief, BriefMaterial, Saying, compose
+from treering.search.brief import LABEL_CHARS, Brief, BriefMaterial, Saying, compose
 
 START = datetime(2026, 5, 3, 10, tzinfo=UTC)
 
@@ -53,6 +53,15 @@ def test_decisions_and_preferences_are_quoted_with_where_they_were_said() -> Non
     assert (line.entry_ids, line.source, line.at) == (("e0",), "chat", START)
     assert "Decisions and preferences that hold:\n- Always round the tax half up. [1]" in str(brief)
     assert str(brief).endswith("[1] chat, 2026-05-03")
+
+
+def test_a_long_source_is_marked_where_it_is_cut() -> None:
+    text = "Always round the tax half up."
+    long = compose(BriefMaterial(holds=(Saying(text, (), f"{'deep/' * 20}notes.md"),)), 600)
+    label = str(long).splitlines()[-1].removeprefix("[1] ")
+    assert label.startswith("…")
+    assert label.endswith("deep/notes.md")
+    assert len(label) == LABEL_CHARS
 
 
 def test_of_two_decisions_about_the_same_the_newer_one_holds() -> None:

@@ -74,10 +74,10 @@ class AutoPolicy:
         shown = ids(recent)
         # Search always returns something. If no hit shares a word or some meaning with the message,
         # all of them are dropped.
-        exchanges = sources.exchanges(asked, FRAGMENTS, shown)
+        exchanges = _without_equal(sources.exchanges(asked, FRAGMENTS, shown))
         best = max((exchange.score for exchange in exchanges), default=0.0)
         if best <= 0 and not any(map(_is_related, exchanges)):
-            exchanges = ()  # the first of all there are, in no order
+            exchanges = []  # the first of all there are, in no order
         # A conversation that nearly fits is shown almost whole: its own exchanges are candidates
         # however low they score.
         here = ids(turn.history) if length <= turn.room * NEARLY else frozenset()
@@ -115,18 +115,23 @@ def _is_related(exchange: Exchange) -> bool:
     return any((hit.why.bm25 or 0) > 0 or (hit.why.cosine or 0) > 0 for hit in exchange.hits)
 
 
+def _without_equal(exchanges: Sequence[Exchange]) -> list[Exchange]:
+    """Exchanges, best first, without those of the text of a better one, such as shared copies."""
+    best: dict[str, Exchange] = {}
+    for exchange in exchanges:
+        best.setdefault(_full_text(exchange), exchange)
+    return [*best.values()]
+
+
 def _fitting_exchanges(
     exchanges: Sequence[Exchange], room: int, count: CountTokens
 ) -> list[Exchange]:
-    """Exchanges, best first, that fit as a whole, without those of equal text."""
+    """Exchanges, best first, that fit as a whole."""
     taken: list[Exchange] = []
-    texts: set[str] = set()
     for exchange in exchanges:
-        text = _full_text(exchange)
-        cost = count(text) + HEAD_TOKENS
-        if cost <= room and text not in texts:
+        cost = count(_full_text(exchange)) + HEAD_TOKENS
+        if cost <= room:
             taken.append(exchange)
-            texts.add(text)
             room -= cost
     return taken
 

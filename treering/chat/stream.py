@@ -12,11 +12,12 @@ from treering.llm.contract import Reply, ReplyStream
 
 
 class ChatStream(Iterator[str]):
-    """Iterate over the pieces of a reply, then read ``answer``.
+    """Iterate over the pieces of a reply, each a text, then read ``answer``.
 
-    The message is remembered before the model is asked, the reply once its last piece has been
-    read. Closing the stream early (or leaving its ``with`` block) stops the model, and the partial
-    reply is not remembered.
+    The message is stored before the model is asked, the reply once its last piece has been read;
+    ``answer`` is None until then. ``close()``, or leaving the ``with`` block early, stops the
+    model: the unfinished reply is not stored, and the same message can be sent again. The
+    ``prompt`` is that of a memory without a server.
     """
 
     def __init__(

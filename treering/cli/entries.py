@@ -235,6 +235,7 @@ def retract(run: Run, entry_id: str, reason: str | None = None, undo: bool = Fal
         else:
             last = memory.retract(entry_id, reason)
     run.out.emit(last, f"{last.what} {entry_id}")
+    _note_copies(last.copies)
 
 
 @command(
@@ -278,16 +279,15 @@ def forget(
         if not yes:
             stdin.confirm()
         done = memory.forget(*ids, replies=replies, copies=copies, **conditions)
-    views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
-    run.out.emit(done, f"forgot {plural(len(done.entries), 'entry', 'entries')}{views}")
+    gone = {"entries": len(done.entries), **done.views}
+    parts = (plural(count, _singular(kind), kind) for kind, count in gone.items() if count)
+    run.out.emit(done, f"forgot {', '.join(parts)}")
     if left := [reply for reply in done.replies if reply not in done.entries]:
         note(
             f"{plural(len(left), 'reply', 'replies')} may quote it; to erase what quotes it, too, "
             f"give --replies, or now: treering forget {' '.join(left)}"
         )
-    if done.copies:
-        shared = plural(done.copies, "copy", "copies")
-        note(f"{shared} in other spaces stay; --copies erases them together with the original")
+    _note_copies(done.copies)
     if files := [path for path in done.files if Path(path).exists()]:
         more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
         note(
@@ -296,6 +296,16 @@ def forget(
         )
     if not done.scrubbed:
         note(STILL_READ)
+
+
+def _singular(kind: str) -> str:
+    return f"{kind[:-3]}y" if kind.endswith("ies") else kind.removesuffix("s")
+
+
+def _note_copies(count: int) -> None:
+    if count:
+        stay = plural(count, "copy in another space stays", "copies in other spaces stay")
+        note(f"{stay}; `treering forget ID --copies` erases an entry with its copies")
 
 
 def _print_what_will_go(

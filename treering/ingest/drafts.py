@@ -118,7 +118,7 @@ def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterato
         blank = blank and piece.isspace()
         yield draft._replace(text=piece)
     if blank:
-        raise EmptyText(f"{what} has no text; give at least one character that is not white space")
+        raise EmptyText(f"{what} is empty; give at least one character that is not white space")
 
 
 def message_drafts(
@@ -224,7 +224,7 @@ def _content(message: Mapping[str, Any], what: str) -> str:
     if not isinstance(content, str):
         raise InputError(f"{what}: content is a {type(content).__name__}; give a text")
     if not content.strip():
-        raise EmptyText(f"{what} has no text; leave it out or give it a content")
+        raise EmptyText(f"{what} is empty; leave it out, or give it a text")
     return content
 
 

@@ -67,6 +67,11 @@ def _path(url: str | Path) -> Path:
         return url
     if "://" in url and not url.startswith(SQLITE):
         scheme = url.partition("://")[0]
+        if scheme in ("http", "https"):
+            raise InputError(
+                f"this needs the memory itself, not its server at {scheme}://…; run it on the "
+                f"machine of the memory, with the path of its file or its {POSTGRES[0]}… URL"
+            )
         raise InputError(
             f"cannot open {scheme}://…; give a path, {SQLITE}PATH, {POSTGRES[0]}… or, of a "
             "treering server, http://… or https://…"

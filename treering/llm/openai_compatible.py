@@ -212,7 +212,7 @@ class OpenAICompatible:
         self._check(text)
         if finish is None:
             raise LLMUnavailable(
-                f"{self._url} broke off after {len(text)} characters of its reply; try again"
+                f"{self._url} broke off its reply after {len(text)} characters; try again"
             )
         return self._reply(text, finish, last, messages)
 
@@ -237,6 +237,9 @@ class OpenAICompatible:
                 f"{where} sent nothing for {self._timeout_s:g} s; try again later, or allow more "
                 "time"
             )
+        cause = error.__cause__ or error
+        if isinstance(cause, (httpx2.ReadError, httpx2.RemoteProtocolError)):
+            return LLMUnavailable(f"{where} broke off its reply ({self._short(cause)}); try again")
         if isinstance(error, (openai.APIConnectionError, httpx2.TransportError)):
             return LLMUnavailable(
                 f"no connection to {where} ({detail}); is the server running there?"

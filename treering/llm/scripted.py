@@ -15,7 +15,7 @@ from treering.llm.tokens import estimate_tokens
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call."""
+    """One call of the model: its prompt and its options."""
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -38,11 +38,15 @@ class ScriptExhausted(AssertionError):
 
 
 class ScriptedLLM:
-    """Replies with the lines of ``script`` in order, or with the result of calling ``script``.
+    """A language model for tests: give it as ``llm`` when a memory is opened.
 
-    ``requests`` holds every call in order of arrival. ``before_reply`` gets each request and may
-    block to play a slow model. Safe to call from several threads; if calls race, use a callable
-    script.
+    It replies with the lines of ``script`` in order, or with the result of calling ``script`` with
+    the ``Request``. A line is a text, a ``Reply``, or an exception to raise; a call after the last
+    line raises an AssertionError. A stream gives the text word by word.
+
+    ``requests`` holds every call in order of arrival, ``requests[0].text`` the first prompt.
+    ``before_reply`` gets each request and may block to play a slow model. Calls may come from
+    several threads; if they race, use a callable script.
     """
 
     def __init__(

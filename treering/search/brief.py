@@ -196,7 +196,9 @@ def _write_lines(picked: dict[Section, list[Saying]]) -> tuple[str, list[BriefLi
 
 
 def _place(saying: Saying) -> str:
-    source = saying.source[-LABEL_CHARS:]
+    source = saying.source
+    if len(source) > LABEL_CHARS:
+        source = f"…{source[1 - LABEL_CHARS :]}"
     return f"{source}, {saying.at:%Y-%m-%d}" if saying.at else source
 
 

@@ -318,6 +318,7 @@ def forget(
     done = memory.forget(*(ids or []), source=source)
     left = "" if done.scrubbed else "; the file's bytes are cleaned later, it is being read"
     left += f"; replies that may quote it: {', '.join(done.replies)}" if done.replies else ""
+    left += f"; copies that stay in other spaces: {done.copies}" if done.copies else ""
     left += f"; files that may hold it: {', '.join(done.files)}" if done.files else ""
     count = len(done.entries)
     return ToolReply(

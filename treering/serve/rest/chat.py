@@ -57,8 +57,9 @@ class ChatRequest(Body):
     response_model=Answer,
     responses={
         HTTPStatus.OK: {
-            "description": "The reply; with `stream` events whose data is a `text`, then an event "
-            "`done` with the whole answer, or `error` with a problem.",
+            "description": 'The reply. With `stream`, server-sent events: `data: {"text": …}` for '
+            "each piece, at the end `event: done` with the whole answer, or `event: error` with a "
+            "problem document. An error before the first piece is a status.",
             "content": {EVENTS: {"schema": {"type": "string"}}},
         }
     },
