@@ -39,7 +39,7 @@ from treering.serve.settings import ServerSettings
 from treering.testing import Request, ScriptedLLM
 from treering.views.choices import Choices, settings_by_name
 from treering.views.code.memory import CodeMemory
-from treering.views.facts.view import Change, Fact, FactView
+from treering.views.facts.view import Fact, FactView
 from treering.views.memos.record import Memo
 from treering.views.memos.view import MemoView
 from treering.views.tree.node import TreeNode
@@ -62,7 +62,7 @@ _RECORDS: Final[Sequence[type]] = (
     *(records.Entry, records.Receipt, records.Forgotten, records.Stats, records.Page),
     *(IngestReport, SpaceCopy),
     *(records.Hit, records.Why, records.Newer, records.Context, records.Passage),
-    *(Answer, ChatPrompt, Brief, BriefLine, Fact, Change, Memo, TreeNode, Request),
+    *(Answer, ChatPrompt, Brief, BriefLine, Fact, Memo, TreeNode, Request),
 )
 _FUNCTIONS: Final = (bulk_ingest, copy_space, backup)
 """Functions for whole memories."""

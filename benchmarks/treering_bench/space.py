@@ -15,12 +15,12 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
-from treering.records import KINDS, Filter, Hit, Kind
+from treering.records import KINDS, Filter, Hit, Kind, Spent
 from treering.search.searcher import Search
 from treering.text import with_speaker
 from treering.views.choices import Choices
 from treering.views.presets import preset_of
-from treering.views.tree.node import TreeStats
+from treering.views.tree.node import TreeNode
 from treering.views.tree.settings import TreeChoices
 from treering_bench.embedding import VectorCache
 from treering_bench.metrics.evidence import RetrievedPassage
@@ -179,10 +179,11 @@ class TaskSpace:
                 sources.update(dict.fromkeys(self._sources(hit)))
         return RetrievedPassage(tuple(units), context.tokens, str(context), (), tuple(sources))
 
-    def tree_stats(self) -> TreeStats:
-        """The figures of the tree, once all its summaries are made."""
+    def grown_tree(self) -> tuple[list[TreeNode], list[Spent]]:
+        """The nodes of the tree, once all its summaries are made, and the cost of making them."""
         self._summarise()
-        return self._memory.tree.stats()
+        spent = self._memory.stats().spent
+        return self._memory.tree.nodes(), [cost for cost in spent if cost.operation == "tree"]
 
     def chat_prompt(self, question: TaskQuestion, policy: str, budget: int) -> ChatPrompt:
         """``Memory.chat_prompt`` of a chat policy for a question in the last conversation."""

@@ -93,7 +93,8 @@ TREE: Mapping[str, Call] = {
     "leaves": lambda memory: memory.tree.leaves(0),
     "find": lambda memory: memory.tree.find("none"),
     "stats": lambda memory: memory.tree.stats(),
-    "draw": lambda memory: memory.tree.draw("json"),
+    "nodes": lambda memory: memory.tree.nodes(),
+    "draw": lambda memory: memory.tree.draw(),
 }
 MEMOS: Mapping[str, Call] = {
     "list": lambda memory: memory.memos.list(),
@@ -111,7 +112,6 @@ FACTS: Mapping[str, Call] = {
     "all": lambda memory: memory.facts.all(),
     "current": lambda memory: memory.facts.current("ana"),
     "history": lambda memory: memory.facts.history("ana", "home"),
-    "changes": lambda memory: memory.facts.changes(),
 }
 CODE: Mapping[str, Call] = {
     "search": lambda memory: memory.code.search("launch", mode="hybrid"),

@@ -24,9 +24,6 @@ def test_what_was_superseded_is_listed_on_demand(treering: Treering) -> None:
     told(treering)
     shown = treering("facts", "--all").stdout
     assert "I live in Berlin.\n            superseded: 2026-05-03  I relocated to Porto." in shown
-    assert "2025-01-10  I live in Berlin.\n  home → 2026-05-03  I relocated to Porto." in (
-        treering("facts", "--changes").stdout
-    )
 
 
 def test_entries_are_listed_and_shown_with_what_superseded_them(treering: Treering) -> None:

@@ -165,8 +165,6 @@ def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> Non
     for command in (["list"], ["search", "Where does Ana live?"], ["facts", "--all"]):
         result = treering(*command, "--as-of", "yesterday", "--json")
         assert [row["text"] for row in records(result)] == ["I live in Porto."], command
-    changes = treering("facts", "--changes", "--as-of", "yesterday")
-    assert (changes.exit_code, changes.stdout) == (0, "")
 
 
 def test_a_short_h_is_help(treering: Treering) -> None:

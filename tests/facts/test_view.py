@@ -46,18 +46,18 @@ def test_facts_are_listed_with_what_superseded_them(memory: Memory) -> None:
     assert (current.attribute, current.value, current.entry_id) == ("home", "Porto", newer)
     [first, second] = memory.facts.all()
     assert first.superseded_by is not None
-    assert (first.entry_id, second.entry_id) == (older, newer)
-    [change] = memory.facts.changes()
-    assert (change.entry_id, change.newer.entry_id, change.made_by) == (older, newer, "forms")
+    assert (first.entry_id, first.superseded_by.entry_id) == (older, newer)
+    assert (second.entry_id, second.superseded_by, second.reader) == (newer, None, "forms")
 
 
 def test_an_entry_with_another_text_is_read_again(memory: Memory) -> None:
     older, newer = moved(memory)
     memory.replace(newer, "I visited Porto.")
-    assert memory.facts.changes() == []
+    assert memory.get(older).superseded_by is None
     memory.replace(newer, "I relocated to Lisbon.")
-    [change] = memory.facts.changes()
-    assert (change.entry_id, change.newer.text) == (older, "I relocated to Lisbon.")
+    against = memory.get(older).superseded_by
+    assert against is not None
+    assert (against.entry_id, against.text) == (newer, "I relocated to Lisbon.")
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,6 @@ READS: list[Callable[[Memory], object]] = [
     lambda memory: list(memory.export()),
     lambda memory: memory.forget(source="notes"),
     lambda memory: memory.facts.all(),
-    lambda memory: memory.facts.changes(),
     lambda memory: memory.memos.list(),
     lambda memory: memory.tree.roots(),
     lambda memory: memory.ask("Where is Porto?"),

@@ -39,8 +39,8 @@ def test_tree_prints_branches_and_a_legend(path: Path) -> None:
 
 
 def test_a_branch_can_be_shown_alone(path: Path) -> None:
-    topic, _ = map(json.loads, run(path, "--json").splitlines())
-    assert "Ben" not in run(path, "--root", str(topic["node"]))
+    topic, *_ = map(json.loads, run(path, "--json").splitlines())
+    assert "Ben" not in run(path, "--root", str(topic["number"]))
 
 
 def test_stats_prints_figures(path: Path) -> None:

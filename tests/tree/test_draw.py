@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
-
-from treering.views.tree.node import TreeNode, as_json, outline
+from treering.views.tree.node import TreeNode, outline
 
 NASTY = "red \x1b[31m bell \x07 right-to-left \u202e"
 NODES = [
@@ -35,13 +33,3 @@ def test_a_branch_passes_by_the_nodes_below_a_sibling() -> None:
 
 def test_nothing_in_a_text_can_act_on_a_terminal() -> None:
     assert outline(NODES[1:2]).isprintable()
-
-
-def test_json_nests_children() -> None:
-    root, other = json.loads(as_json(NODES))
-    assert [child["text"] for child in root["children"]] == [NASTY, "Ana sails."]
-    assert (root["title"], other["title"], other["children"]) == ("extractive", "log", [])
-
-
-def test_an_empty_tree_can_be_drawn() -> None:
-    assert (outline([]), as_json([])) == ("", "[]")

@@ -20,7 +20,7 @@ from treering.records import BRIEF_TOKENS, Level
 from treering.views.choices import PolicyName
 
 if TYPE_CHECKING:
-    from treering.views.facts.view import Change, Fact
+    from treering.views.facts.view import Fact
 
 commands = typer.Typer()
 
@@ -181,14 +181,12 @@ def chat(
     subject="Only about this person or thing, such as ana or ana's sister.",
     attribute="The history of one attribute of the subject, such as home.",
     everything=opt("Also superseded, ended and planned facts.", "--all"),
-    changes="Superseded statements with the newer ones.",
 )
 def facts(
     run: Run,
     subject: str | None = None,
     attribute: str | None = None,
     everything: bool = False,
-    changes: bool = False,
     as_of: Moment = None,
 ) -> None:
     """List facts about people and things, each as it was last stated.
@@ -196,14 +194,10 @@ def facts(
     Without a language model, only plain English sentences are read. `treering settle` lets a model
     read entries in any language.
     """
-    if changes and (subject or attribute):
-        raise InputError("--changes lists all subjects; leave --subject and --attribute out")
     if attribute and not subject:
         raise InputError("--attribute needs --subject")
     with run.memory(may_be_empty=True) as memory:
-        if changes:
-            run.out.emit_all(memory.facts.changes(as_of), _change_parts)
-        elif subject and attribute:
+        if subject and attribute:
             run.out.emit_all(memory.facts.history(subject, attribute, as_of), _fact_parts)
         else:
             listed = memory.facts.all if everything else memory.facts.current
@@ -219,13 +213,6 @@ def _fact_parts(fact: Fact) -> Iterator[Part]:
     yield fact.text, "dim" if fact.superseded_by else ""
     if fact.superseded_by:
         yield f"\n            superseded: {_date(fact.superseded_by.at)}{fact.superseded_by.text}"
-
-
-def _change_parts(change: Change) -> Iterator[Part]:
-    yield _date(change.at)
-    yield change.text, "dim"
-    named = f"{change.attribute} → " if change.attribute else "→ "
-    yield f"\n  {named}{_date(change.newer.at)}{change.newer.text}"
 
 
 def _date(at: datetime | None) -> str:

@@ -23,9 +23,7 @@ from treering.views.code.index.map import Neighbour, Neighbourhood
 from treering.views.code.memory import About
 from treering.views.code.rounds.session import CodeDelta
 from treering.views.code.write.context_memory import Judgement
-from treering.views.facts.view import Change as FactChange
 from treering.views.memos.record import Choice, Claim, MemoEvidence, Span
-from treering.views.tree.node import Level
 from treering.views.tree.settings import Settings as TreeSettings
 
 NAMES: Final[Mapping[type, str]] = {
@@ -34,10 +32,8 @@ NAMES: Final[Mapping[type, str]] = {
     Choice: "MemoChoice",
     Claim: "MemoClaim",
     CodeDelta: "CodeChange",
-    FactChange: "FactChange",
     Forgotten: "ForgetReceipt",
     Judgement: "ContextJudgement",
-    Level: "TreeLevel",
     Materials: "PromptMaterials",
     MemoEvidence: "MemoEvidence",
     Message: "PromptMessage",

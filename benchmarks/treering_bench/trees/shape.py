@@ -21,9 +21,8 @@ from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.text import with_speaker
 from treering.views.tree.aggregate import central_sentences
-from treering.views.tree.node import measure
 from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings
-from treering.views.tree.shape import Insertion, Tree
+from treering.views.tree.shape import ROOT, Insertion, Tree
 from treering_bench.registry import Benchmark
 from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
 
@@ -141,7 +140,7 @@ def _summarise(
 def _shape_of(
     corpus: str, base: float, tree: Tree, inserts: Sequence[Insertion], merged: int, best: float
 ) -> TreeShape:
-    measured = measure(tree, {})
+    topics = len(tree.children(ROOT))
     low, middle, high = np.percentile(list(tree.depths().values()), [10, 50, 90])
     paths = [len(insert.path) for insert in inserts]
     odd = odd_one_out(tree)
@@ -149,11 +148,11 @@ def _shape_of(
         corpus=corpus,
         base=base,
         route=tree.settings.route,
-        nodes=measured.nodes,
-        topics=measured.topics,
+        nodes=len(tree),
+        topics=topics,
         depths=(float(low), float(middle), float(high)),
-        max_depth=measured.max_depth,
-        branching=measured.branching,
+        max_depth=tree.deepest(),
+        branching=(len(tree) - topics) / max(len(tree.summaries()), 1),
         path=float(np.mean(paths)),
         path_deviation=float(np.std(paths)),
         merged=merged / len(inserts),

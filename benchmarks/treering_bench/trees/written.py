@@ -7,13 +7,17 @@ update, which is MemTree's argument for inserting online (figure 5).
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from treering.embed.contract import Embedder
 from treering.llm.contract import LLM
+from treering.llm.tokens import estimate_tokens
+from treering.views.tree.node import TreeNode
 from treering_bench.policy.raptor import summaries_of
 from treering_bench.questions import remembered
 from treering_bench.registry import Benchmark
@@ -34,18 +38,33 @@ def written_tree(
     with remembered(first, embedder, writer, preset) as space:
         space.remember()
         begun = time.monotonic()
-        stats = space.tree_stats()
+        nodes, spent = space.grown_tree()
         seconds = time.monotonic() - begun
         rebuilt = len(summaries_of(space))
-    names = ("nodes", "leaves", "topics", "max_depth", "branching", "made_by")
+    by_depth: dict[int, list[TreeNode]] = {}
+    for node in nodes:
+        by_depth.setdefault(node.depth, []).append(node)
+    leaves, topics = sum(node.leaf for node in nodes), len(by_depth.get(1, ()))
+    tokens = sum(cost.prompt_tokens + cost.completion_tokens for cost in spent)
     return {
-        **{name: getattr(stats, name) for name in names},
-        "levels": [asdict(level) for level in stats.levels],
-        "calls_per_insert": round(stats.calls_per_leaf, 3),
-        "tokens_per_insert": round(stats.tokens_per_leaf, 1),
-        "seconds_per_insert": round(seconds / max(stats.leaves, 1), 4),
+        "nodes": len(nodes),
+        "leaves": leaves,
+        "topics": topics,
+        "max_depth": max(by_depth, default=0),
+        "branching": (len(nodes) - topics) / max(len(nodes) - leaves, 1),
+        "made_by": dict(Counter(node.made_by for node in nodes if node.made_by)),
+        "levels": [_level(depth, by_depth[depth]) for depth in sorted(by_depth)],
+        "calls_per_insert": round(sum(cost.calls for cost in spent) / max(leaves, 1), 3),
+        "tokens_per_insert": round(tokens / max(leaves, 1), 1),
+        "seconds_per_insert": round(seconds / max(leaves, 1), 4),
         "calls_of_an_offline_tree": rebuilt,
     }
+
+
+def _level(depth: int, nodes: list[TreeNode]) -> dict[str, Any]:
+    leaves = sum(node.leaf for node in nodes)
+    tokens = median(estimate_tokens(node.text) for node in nodes)
+    return {"depth": depth, "leaves": leaves, "summaries": len(nodes) - leaves, "tokens": tokens}
 
 
 def _first(task: Task, most: int) -> Iterator[Document]:

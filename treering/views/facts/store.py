@@ -17,9 +17,6 @@ from treering.views.facts.change import DatedStatement, Statement, find_supersed
 VIEW: Final = "facts"
 """The name of the view, and of its queued work: entries that a language model is to read."""
 
-PERSON: Final = "person"
-"""The maker of a change that a person noted with ``supersede``."""
-
 MAX_SHOWN: Final = 200  # characters of a newer statement beside an older statement
 
 Group = tuple[str, str]  # subject and attribute
@@ -210,41 +207,28 @@ def newer_entries(reader: Reader) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The successor of a statement, or of a whole entry if a person said so (``id`` is None).
-
-    ``said`` is the time of ``newer``, and ``made_by`` a reader or ``PERSON``.
-    """
+    """The successor of a statement, or of a whole entry if a person said so (``id`` is None)."""
 
     id: int | None
     entry: int
-    attribute: str
     newer: Newer
-    said: int
-    made_by: str
 
 
 def replacements(
-    reader: SpaceReader, as_of: int | None = None, seqs: Collection[int] | None = None
+    reader: SpaceReader, as_of: int | None, seqs: Collection[int]
 ) -> list[Replacement]:
-    """The successors of all statements or of those of some entries, in order; a person's last."""
-    condition = ("",) if seqs is None else (f" AND entry {LISTED}", json.dumps(sorted(seqs)))
-    found = pairs(reader, as_of, *condition)
-    said = supersession.pairs(reader, reader.id, as_of, None if seqs is None else sorted(seqs))
+    """The successors of the statements of some entries, in order; a person's last."""
+    found = pairs(reader, as_of, f" AND entry {LISTED}", json.dumps(sorted(seqs)))
+    said = supersession.pairs(reader, reader.id, as_of, sorted(seqs))
     ends = [end.entry for pair in found for end in pair] + [seq for pair in said for seq in pair]
     entry_of = entries.there(reader, ends)
     return [
         *(
-            Replacement(
-                *(older.id, older.entry, older.statement.attribute),
-                *(newer_of(older, newer, entry_of), newer.at, newer.statement.reader),
-            )
+            Replacement(older.id, older.entry, newer_of(older, newer, entry_of))
             for older, newer in found
         ),
         *(
-            Replacement(
-                *(None, older, "", Newer(entry.id, _short(entry.text.strip()), entry.at)),
-                *(entries.micros(entry.at or entry.added), PERSON),
-            )
+            Replacement(None, older, Newer(entry.id, _short(entry.text.strip()), entry.at))
             for older, entry in ((older, entry_of[newer]) for older, newer in said)
         ),
     ]

@@ -50,18 +50,6 @@ class Fact:
     superseded_by: Newer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A superseded statement, the newer one, and who found that: a reader, or a person."""
-
-    attribute: str
-    entry_id: str
-    text: str
-    at: datetime | None
-    newer: Newer
-    made_by: str
-
-
 class FactView:
     """The facts of one space. Safe to use from many threads."""
 
@@ -103,26 +91,6 @@ class FactView:
                 condition, params = f"{condition} AND attribute = ?", [*params, attribute]
             stated = store.dated_statements(reader, condition, *params)
             return list(_facts(reader, stated, at, name))
-
-    def changes(self, as_of: When = None) -> list[Change]:
-        """Return the superseded statements, each with the newer one, in the order of those."""
-        self._catch_up()
-        with self._space.read() as reader:
-            found = store.replacements(reader, entries.micros_of(as_of))
-            entry_of = entries.there(reader, [successor.entry for successor in found])
-        found.sort(key=lambda successor: successor.said)
-        older = [entry_of[successor.entry] for successor in found]
-        return [
-            Change(
-                successor.attribute,
-                entry.id,
-                entry.text,
-                entry.at,
-                successor.newer,
-                successor.made_by,
-            )
-            for successor, entry in zip(found, older, strict=True)
-        ]
 
 
 def _facts(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from treering.journal import work
 from treering.journal.contract import Reader
 from treering.journal.space import SpaceReader
 from treering.views.tree import store
-from treering.views.tree.shape import ROOT, Tree
+from treering.views.tree.shape import Tree
 from treering.views.tree.texts import leaf_texts
 
 OUTLINE_CHARS: Final = 100
@@ -101,26 +100,6 @@ def outline(nodes: Sequence[TreeNode]) -> str:
     return "\n".join(reversed(lines))
 
 
-def as_json(nodes: Sequence[TreeNode]) -> str:
-    """The nodes as nested JSON, for programs; each node comes before its children."""
-    tops: list[dict[str, Any]] = []
-    above: list[dict[str, Any]] = []
-    for node in nodes:
-        branch = {
-            "node": node.number,
-            "text": node.text,
-            "title": (node.source if node.leaf else node.made_by or "not made yet") or "",
-            "leaf": node.leaf,
-            "repeats": node.repeats,
-            "pending": node.pending,
-            "children": [],
-        }
-        del above[node.depth - nodes[0].depth :]
-        (above[-1]["children"] if above else tops).append(branch)
-        above.append(branch)
-    return json.dumps(tops, ensure_ascii=False, indent=2)
-
-
 def _one_line(text: str) -> str:
     """Control characters, which could act on a terminal, are shown as such."""
     line = " ".join(text.split())
@@ -129,53 +108,12 @@ def _one_line(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """The nodes of one depth. ``tokens`` is the median length of their texts."""
-
-    depth: int
-    leaves: int
-    summaries: int
-    tokens: float
-
-
-@dataclass(frozen=True, slots=True)
 class TreeStats:
-    """A tree in figures: its shape, its pending summaries, the makers of its texts, their cost.
-
-    ``branching`` is the mean number of children of a summary.
-    """
+    """A tree in figures: its shape, its pending summaries, and the makers of its texts."""
 
     nodes: int = 0
     leaves: int = 0
     topics: int = 0
     max_depth: int = 0
-    branching: float = 0.0
-    levels: tuple[Level, ...] = ()
     pending: int = 0
     made_by: dict[str, int] = field(default_factory=dict)
-    calls_per_leaf: float = 0.0
-    tokens_per_leaf: float = 0.0
-
-
-def measure(tree: Tree, tokens: Mapping[int, int]) -> TreeStats:
-    """The shape of a tree; ``tokens`` holds the length of each node's text, if it has one."""
-    from statistics import median  # here, as it takes longer to import than to use
-
-    by_depth: dict[int, list[int]] = {}
-    for node, depth in tree.depths().items():
-        by_depth.setdefault(depth, []).append(node)
-    levels = []
-    for depth, nodes in sorted(by_depth.items()):
-        leaves = sum(tree.is_leaf(node) for node in nodes)
-        lengths = [tokens[node] for node in nodes if node in tokens]
-        middle = median(lengths) if lengths else 0.0
-        levels.append(Level(depth, leaves, len(nodes) - leaves, middle))
-    topics, summaries = len(tree.children(ROOT)), len(tree) - tree.leaf_count
-    return TreeStats(
-        nodes=len(tree),
-        leaves=tree.leaf_count,
-        topics=topics,
-        max_depth=max(by_depth, default=0),
-        branching=(len(tree) - topics) / summaries if summaries else 0.0,
-        levels=tuple(levels),
-    )

@@ -6,22 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Literal, Unpack, get_args
+from typing import Any, ClassVar, Final, Unpack
 
 from treering.arrays import Codes
 from treering.embed.checked import checked
 from treering.errors import LLMNotConfigured, UnknownNode
 from treering.hints import Hint
-from treering.journal import entries, ledger, work
+from treering.journal import entries, work
 from treering.journal.space import SpaceReader, SpaceWriter
-from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Filter, Hit, Mode, Progress
 from treering.search.context import CountTokens, Layout, assemble_whole
 from treering.search.filters import allowed_rows
 from treering.search.relations.contract import Plan
 from treering.search.searcher import (
     Search,
-    check_choice,
     check_count,
     check_queries,
     known_until,
@@ -31,21 +29,9 @@ from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE, Aggregator
 from treering.views.tree.grow import Grower, count_unplaced
-from treering.views.tree.hits import (
-    NodeRanking,
-    Retrieval,
-    found_nodes,
-)
+from treering.views.tree.hits import NodeRanking, Retrieval, found_nodes
 from treering.views.tree.leaves import leaves_of_entry
-from treering.views.tree.node import (
-    TreeNode,
-    TreeStats,
-    as_json,
-    examples,
-    measure,
-    outline,
-    shown_nodes,
-)
+from treering.views.tree.node import TreeNode, TreeStats, examples, outline, shown_nodes
 from treering.views.tree.search import TreeRelatives, TreeSearch, places
 from treering.views.tree.settings import Settings, TreeChoices, tree_settings
 from treering.views.tree.settle import SummarySettler
@@ -54,8 +40,6 @@ from treering.views.tree.texts import beside
 
 NODES: Final = 10
 """Nodes of a context without ``k``: MemTree's for long documents (A.1.4)."""
-
-Format = Literal["outline", "json"]
 
 
 class TreeView:
@@ -145,30 +129,26 @@ class TreeView:
             numbers = [n for n in leaves_of_entry(reader, seq) if n in tree]
             return shown_nodes(reader, tree, numbers)
 
+    def nodes(self, root: int = ROOT) -> list[TreeNode]:
+        """All nodes of the tree, or of a branch, each before its children. Raises UnknownName."""
+        return self._show(lambda tree: [node for node in tree.walk(root) if node != ROOT])
+
     def stats(self) -> TreeStats:
         """Figures of the tree, without any model."""
         with self._grower.read() as (reader, tree):
-            nodes = shown_nodes(reader, tree, [n for n in tree.walk() if n != ROOT])
-            costs = [
-                cost for cost in ledger.spent(reader, reader.space) if cost.operation == "tree"
-            ]
-            pending = work.counts(reader, reader.space).get(store.SUMMARIES, 0)
-        tokens = {node.number: estimate_tokens(node.text) for node in nodes if node.text}
-        count = max(tree.leaf_count, 1)
-        spent = sum(cost.prompt_tokens + cost.completion_tokens for cost in costs)
-        return replace(
-            measure(tree, tokens),
-            pending=pending,
-            made_by=dict(Counter(node.made_by for node in nodes if node.made_by)),
-            calls_per_leaf=sum(cost.calls for cost in costs) / count,
-            tokens_per_leaf=spent / count,
-        )
+            summaries = store.summaries(reader, tree.summaries()).values()
+            return TreeStats(
+                nodes=len(tree),
+                leaves=tree.leaf_count,
+                topics=len(tree.children(ROOT)),
+                max_depth=tree.deepest(),
+                pending=work.counts(reader, reader.space).get(store.SUMMARIES, 0),
+                made_by=dict(Counter(one.made_by for one in summaries if one.made_by)),
+            )
 
-    def draw(self, form: Format = "outline", *, root: int = ROOT) -> str:
-        """The tree, or a branch of it, as an indented outline or as JSON."""
-        check_choice("form", form, get_args(Format))
-        nodes = self._show(lambda tree: [node for node in tree.walk(root) if node != ROOT])
-        return outline(nodes) if form == "outline" else as_json(nodes)
+    def draw(self, root: int = ROOT) -> str:
+        """The tree, or a branch of it, as an indented outline."""
+        return outline(self.nodes(root))
 
     # ------------------------------------------------------------------ answering from it
 
