@@ -42,6 +42,10 @@ def test_install_names_the_users_own_memory_and_says_what_it_did(
     assert "unchanged" in treering_command(home, "install", "codex")
     treering_command(home, "uninstall", "codex")
     assert not (home / ".codex").exists()
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text("model = 'o5'\n")
+    treering_command(home, "install", "codex")
+    assert "stays: " in treering_command(home, "uninstall", "codex")
 
 
 def test_a_dry_run_shows_the_diff(treering_command: Command, home: Path) -> None:
@@ -112,6 +116,9 @@ def test_status_names_the_memory_that_an_agent_was_installed_with(
     assert shown["memory"] == str(home / "claude-code.db")
     text = treering_command(home, "hook")
     assert f"{home / 'codex.db'} (codex)" in text
+    treering_command(home, "install", "codex", "-m", str(home / "claude-code.db"))
+    text = treering_command(home, "hook")
+    assert f"memory   {home / 'claude-code.db'} (claude-code, codex)\n" in text
     assert "hooks    on\n" in text
 
 

@@ -44,10 +44,11 @@ TOML = '# mine\nmodel = "o5"  # kept\n\n[mcp_servers.other]\ncommand = "x"\n'
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder with its content, and every folder."""
+    """Every file below a folder with its content, and every folder, but the copies of settings."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else b"/"
         for path in sorted(folder.rglob("*"))
+        if "treering" not in path.parts
     }
 
 
@@ -276,6 +277,13 @@ def test_backups_are_the_former_bytes_and_nobody_elses_to_read(
     [backup] = installer.backups(client_named("zed"))
     assert backup.read_text() == SETTINGS
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    installer.install(client_named("zed"), replace(launcher, memory="/elsewhere/m.db"))
+    installer.uninstall(client_named("zed"))
+    assert backup.read_text() == SETTINGS, "it stays"
+    path = home / ".config" / "zed" / "settings.json"
+    path.write_text("{}")
+    installer.install(client_named("zed"), launcher)
+    assert backup.read_text() == "{}", "of what was there before this time"
 
 
 def test_many_installs_at_once_end_as_one(launcher: Launcher, home: Path) -> None:

@@ -425,7 +425,12 @@ def test_configure_shows_and_sets_what_the_space_does(treering: Treering) -> Non
     assert shown.exit_code == 0, shown.output
     settings = json.loads(shown.stdout)
     assert (settings["preset"], settings["k"], settings["level"]) == ("own", 4, "all")
-    assert "route content" in treering("configure").stdout
+    shown = treering("configure").stdout
+    assert "k         4\n" in shown
+    assert "route content" in shown
+    assert len(shown.splitlines()) <= 12
+    told = "preset default\nall others have their defaults; --json lists them\n"
+    assert treering("configure", "default").stdout == told
 
 
 def test_configure_refuses_a_preset_that_is_not_there_and_makes_no_file(

@@ -189,26 +189,6 @@ def test_of_two_processes_that_index_at_once_one_is_told(root: Path, file: Path)
         assert one.code.index(root).unchanged == len(SHOP) + 2
 
 
-def test_a_relation_that_was_kept_is_the_one_that_would_be_found_anew(
-    root: Path, file: Path
-) -> None:
-    with opened(file) as memory:
-        memory.code.index(root)
-        (root / "shop/log.py").write_text("def note(text):\n    print(text)\n")
-        memory.code.index(root)
-        with_upkeep = memory.code.search("total", k=50)
-    with opened(file) as memory:
-        kept = memory.code.search("total", k=50)
-    with closing(sqlite3.connect(file)) as database:
-        database.execute("DELETE FROM code_relation")
-        database.commit()
-    with opened(file) as memory:
-        anew = memory.code.search("total", k=50)
-    for one, two, three in zip(with_upkeep, kept, anew, strict=True):
-        assert one.score == pytest.approx(two.score)
-        assert two.score == pytest.approx(three.score)
-
-
 def test_a_model_that_misbehaves_is_refused_and_nothing_is_indexed(file: Path, root: Path) -> None:
     with Memory.open(file, embedder=Spoilt()) as memory:
         with pytest.raises(EmbeddingError):
@@ -228,7 +208,7 @@ def test_nothing_is_found_where_no_code_says_a_word_of_the_query(
 
 def test_the_weights_of_the_graph_are_those_of_the_settings(memory: Memory, root: Path) -> None:
     def weights() -> set[float]:
-        [index] = memory.code._repositories.indexes()
+        _, index = memory.code._repositories.open_index(None)
         graph = index.relation.graph
         return {round(float(weight), 3) for weight in (*graph.edge[1:], *graph.weight)}
 

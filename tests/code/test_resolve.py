@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 
 from tests.code.repositories import SHOP, made_up
-from treering.views.code.graph.calls import updated_calls
-from treering.views.code.graph.resolve import MAX_CANDIDATES, Resolver, module_parts
+from treering.views.code.graph.resolve import (
+    MAX_CANDIDATES,
+    Resolver,
+    module_parts,
+    updated_calls,
+)
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.parser import parse
 

@@ -142,8 +142,8 @@ def test_a_file_with_too_many_paths_is_found_without_them(memory: Memory, tmp_pa
     (tmp_path / "wide.py").write_text(short(4_000, "f", "f"))
     (tmp_path / "m.py").write_text("def f():\n    return 1\n")
     assert len(memory.code.index(tmp_path, unit="windows").added) == 2
-    [index] = memory.code._repositories.indexes()
-    assert len(index.relation.gain.row) == 0
+    _, index = memory.code._repositories.open_index(None)
+    assert index.relation.operator.calls.nnz == 0
     assert memory.code.search("f3999")[0].path == "wide.py"
 
 

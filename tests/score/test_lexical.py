@@ -95,7 +95,7 @@ def test_growing_in_chunks_and_shrinking_equals_an_index_made_at_once(
         corpus += chunk
         if number % 2:
             kept = ~np.array(erased[: len(corpus)], dtype=np.bool_)
-            grown = grown.keep_rows(kept)
+            grown = grown.shrunk(np.flatnonzero(~kept))
             corpus = [one for one, keep in zip(corpus, kept, strict=True) if keep]
     assert len(grown) == len(corpus)
     assert_scores(grown.score(counted(query)), formula(corpus, query))
@@ -121,7 +121,7 @@ def test_an_index_does_not_change_when_it_is_extended(
     first = index(corpus)
     before = first.score(counted(query))
     extended(first, [[1, 2, 3]])
-    first.keep_rows(np.zeros(len(corpus), dtype=np.bool_))
+    first.shrunk(np.arange(len(corpus)))
     np.testing.assert_array_equal(first.score(counted(query)), before)
 
 

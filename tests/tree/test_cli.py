@@ -36,6 +36,8 @@ def test_tree_prints_branches_and_a_legend(path: Path) -> None:
     assert "└── Ana sails a small boat." in shown
     assert "\nBen bakes [red]bread." in shown
     assert "[3] is a summary of 3 texts, other lines are texts" in shown
+    last = json.loads(run(path, "--json").splitlines()[-1])
+    assert "[3]" not in run(path, "--root", str(last["number"]))
 
 
 def test_a_branch_can_be_shown_alone(path: Path) -> None:

@@ -56,19 +56,24 @@ def install(client: Client, launcher: Launcher, *, dry_run: bool = False) -> lis
     def add(text: str, file: SettingsFile) -> str:
         return put_in(text, file.form, file.edits)
 
+    is_new = installed_server(client) is None
     plans = _plan(client, launcher, add)
     if not dry_run:
         _write(plans)
         for plan in plans:
             backup = _backup(client, plan.path)
-            if plan.changes_something and plan.before is not None and not backup.exists():
+            wanted = plan.changes_something and (is_new or not backup.exists())
+            if wanted and plan.before is not None:
                 make_private(backup.parent)
                 replace_file(backup, plan.before, private=True)
     return plans
 
 
 def uninstall(client: Client, *, dry_run: bool = False) -> list[FilePlan]:
-    """Remove everything that ``install`` put into a client's settings. Raise InputError."""
+    """Remove everything that ``install`` put into a client's settings. Raise InputError.
+
+    The copies of the files from before ``install`` stay.
+    """
 
     def remove(text: str, file: SettingsFile) -> str:
         rest = take_out(text, file.form, file.edits)
@@ -80,11 +85,10 @@ def uninstall(client: Client, *, dry_run: bool = False) -> list[FilePlan]:
     if not dry_run:
         _write(plans)
         for plan in plans:
-            _backup(client, plan.path).unlink(missing_ok=True)
             if plan.after is None:
                 home = Path.home()
                 remove_empty(folder for folder in plan.path.parents if home in folder.parents)
-        remove_empty([agents_home() / "backups", agents_home(), data_home()])
+        remove_empty([agents_home(), data_home()])
     return plans
 
 

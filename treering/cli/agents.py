@@ -82,8 +82,11 @@ def uninstall(run: Run, client: str, dry_run: bool = False) -> None:
     from treering.agents.clients import CLIENTS, client_named
     from treering.agents.server import stop_all
 
-    plans = installer.uninstall(client_named(client), dry_run=dry_run)
+    chosen = client_named(client)
+    plans = installer.uninstall(chosen, dry_run=dry_run)
     _print_plans(run, plans, dry_run)
+    for backup in () if dry_run else installer.backups(chosen):
+        note(f"the copy from before treering stays: {backup}")
     if not dry_run and not any(map(installer.installed_server, CLIENTS)):
         stop_all(run.hook_memory)
 

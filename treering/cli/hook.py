@@ -52,7 +52,11 @@ def hook(run: Run, on: bool | None = None, stop: bool = False) -> None:
         "on": is_on,
         "installed": installed,
     }
-    places = [f"{memory} ({client})" for client, memory in installed.items()]
+    clients = {
+        memory: ", ".join(client for client, its in installed.items() if its == memory)
+        for memory in installed.values()
+    }
+    places = [f"{memory} ({names})" for memory, names in clients.items()]
     state = "on" if is_on else "off"
     run.out.emit(
         record,

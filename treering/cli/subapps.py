@@ -33,14 +33,10 @@ class Group(_PlainFlags, TyperGroup):
 
 @dataclass(frozen=True, slots=True)
 class SubApp:
-    """The module whose ``app`` is loaded for a name, and its line in the help.
-
-    ``command`` names one command of that app; without it the name is that of the whole app.
-    """
+    """The module whose ``app`` is loaded for a name, and its line in the help."""
 
     module: str
     help: str
-    command: str | None = None
 
 
 SUB_APPS: dict[str, SubApp] = {
@@ -64,8 +60,7 @@ class _Deferred(TyperGroup):
 
     def load(self) -> Any:
         """The real command, or group of commands."""
-        loaded: Any = typer.main.get_command(import_module(self._sub_app.module).app)
-        return loaded if self._sub_app.command is None else loaded.commands[self._sub_app.command]
+        return typer.main.get_command(import_module(self._sub_app.module).app)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         return self.load().make_context(*args, **kwargs)

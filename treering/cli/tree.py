@@ -38,7 +38,8 @@ def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
         run.out.lines(map(to_json, nodes))
     elif nodes:
         run.out.lines(map(printable, outline(nodes).splitlines()))
-        note("[3] is a summary of 3 texts, other lines are texts, #7 is a node for --root")
+        if any(not node.leaf for node in nodes):
+            note("[3] is a summary of 3 texts, other lines are texts, #7 is a node for --root")
     if not nodes:
         texts = f": `treering settle` places {plural(waiting, 'text', 'texts')}" if waiting else ""
         note(f"the tree is empty{texts}")

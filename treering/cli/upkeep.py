@@ -42,16 +42,18 @@ def configure(
 ) -> None:
     """Set this space's defaults, and show them."""
     from treering.views.presets import preset_of  # it imports numerics, which help needs not
+    from treering.views.settings import read
 
     if preset is not None:
         preset_of(preset)  # it raises before a file is made
     with run.memory(create=preset is not None) as memory:
         settings = memory.configure(preset, **asdict(choices))
         outdated = memory.stats().outdated
-    named = asdict(settings)
-    width = max(map(len, named))
-    rows = (f"{name:<{width}} {_setting_text(value)}\n" for name, value in named.items())
-    run.out.emit(settings, *rows)
+    usual = asdict(read({}))
+    own = {name: value for name, value in asdict(settings).items() if value != usual[name]}
+    width = max(map(len, own), default=0)
+    rows = [f"{name:<{width}} {_setting_text(value)}\n" for name, value in own.items()]
+    run.out.emit(settings, *rows, "all others have their defaults; --json lists them")
     if outdated:
         note(f"by other settings than these: {', '.join(outdated)}; run `treering settle`")
 

@@ -14,7 +14,7 @@ from treering.journal.space import UNNAMED
 SCRUB: Final = "scrub"
 """Pending work while the file may hold erased text; one scrubbing ends it for all spaces."""
 
-SPACE_TABLES: Final = ("code_repository", "code_file", "code_relation", "space", "serve_key")
+SPACE_TABLES: Final = ("code_repository", "code_file", "space", "serve_key")
 """Tables with words of whole spaces, such as their names."""
 
 FOREIGN: Final = "view_"

@@ -159,10 +159,6 @@ class Lexical:
             for run, part in zip(self._runs, parts, strict=False)
         )
 
-    def keep_rows(self, keep: NDArray[np.bool_]) -> Lexical:
-        """Return the index without the rows where ``keep``, shape (N,), is False."""
-        return self.shrunk(np.flatnonzero(~keep))
-
     def group_rows(self, groups: Codes, size: int) -> Lexical:
         """Return an index of ``size`` rows, each with all terms of the rows of its group.
 

@@ -52,7 +52,7 @@ WORDS = (
 """Tables that hold words of entries in rows that are deleted or resized: copies of these may stay
 in the file."""
 
-CODE_WORDS = ("code_repository", "code_file", "code_relation")
+CODE_WORDS = ("code_repository", "code_file")
 """The same of repositories that are indexed."""
 
 _COUNTED = {

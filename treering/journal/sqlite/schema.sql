@@ -241,14 +241,6 @@ CREATE TABLE code_file (
     UNIQUE (repository, path)
 );
 
--- The part of a repository's code relation that is slow to compute: what paths through calls add.
-CREATE TABLE code_relation (
-    repository INTEGER PRIMARY KEY REFERENCES code_repository (id),
-    fragments  INTEGER NOT NULL,              -- of the repository; a check
-    data       BLOB    NOT NULL,              -- rows, columns and values, see code/codec.py
-    space      INTEGER NOT NULL DEFAULT 0
-);
-
 -- When definitions changed or went, so that texts about them can be marked. Recorded rounds are
 -- entries; these rows are derived from them, and go with them.
 CREATE TABLE code_change (

@@ -22,9 +22,8 @@ from treering.views.code.index.repositories import CodeReceipt, Repositories
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import Git
 from treering.views.code.rounds.history import DEPTH, Checkout
-from treering.views.code.rounds.mentions import definitions_in
-from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
-from treering.views.code.rounds.rounds import Build, Files, Rounds, rounds_of, story_of
+from treering.views.code.rounds.recorded import RecordedBlock
+from treering.views.code.rounds.rounds import Build, Files, Rounds, story_of
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.code.write.generate import CONTEXT_BUDGET, Coder, GeneratedCode
 from treering.views.erase import Eraser
@@ -40,14 +39,10 @@ separately."""
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The answer to a question about code: talk, rounds of work, and fragments of code.
-
-    ``definitions`` are those that the question names, as ``PATH::NAME``. Their code comes first in
-    ``code``; ``rounds`` are newest first, ``talk`` best first.
-    """
+    """The answer to a question about code: talk, rounds of work, and fragments of code, each best
+    first."""
 
     question: str
-    definitions: tuple[str, ...]
     talk: tuple[Hit, ...]
     rounds: tuple[SessionBlock, ...]
     code: tuple[CodeHit, ...]
@@ -296,23 +291,18 @@ class CodeMemory:
 
         Raises EmptyText, InputError.
         """
-        for root in self.repositories():
-            self._repositories.refresh(root)
-        indexes, sequences = self._repositories.indexes(), self.rounds().values()
-        indexed = {f"{path}::{defined.qualified}" for index in indexes
-                   for path, defined in index.definitions()}  # fmt: skip
-        keys = indexed | {sequence[-1].block.key for sequence in sequences}
-        named = definitions_in(question, keys)
         hits = self._recall(question, _TALK_LOOKED_AT * k)
-        talk = [hit for hit in hits if not hit.source.startswith(SOURCE)]
-        code = [hit for index in indexes for hit in index.search(question, k=k)]
-        code.sort(key=lambda hit: (f"{hit.path}::{hit.definition}" not in named, -hit.score))
+        sequences = map(recorded.sequence, self.rounds().values())
+        rounds = {block.id: block for sequence in sequences for block in sequence if block.id}
+        found = (rounds[hit.entry_id] for hit in hits if hit.entry_id in rounds)
+        code = [
+            hit for root in self.repositories() for hit in self.search(question, k=k, root=root)
+        ]
         return About(
             question=question,
-            definitions=tuple(named),
-            talk=tuple(talk[:k]),
-            rounds=tuple(rounds_of(sequences, named)[:k]),
-            code=tuple(code[:k]),
+            talk=tuple(hit for hit in hits if hit.entry_id not in rounds)[:k],
+            rounds=tuple(dict.fromkeys(found))[:k],
+            code=tuple(sorted(code, key=lambda hit: -hit.score)[:k]),
         )
 
     def _similarity(self, first: str, other: str) -> float:

@@ -12,7 +12,7 @@ pass: the trunk of a file. The rest of its syntax tree is dropped without changi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from treering.arrays import Floats
 from treering.views.choices import EdgeWeights
-from treering.views.code.graph.resolve import CallTarget
+from treering.views.code.graph.resolve import Candidates
 from treering.views.code.parse.cuts import Lines
 from treering.views.code.parse.outline import NONE, Ints, ParsedFile, SyntaxTree
 
@@ -35,8 +35,6 @@ grow with the square of their number."""
 
 Nodes = NDArray[np.int64]
 Weights = NDArray[np.float64]
-Candidates = Sequence[tuple[CallTarget, ...]]
-"""The possible definitions of each call of a file, in order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from treering.errors import MissingExtra
 from treering.views.choices import EdgeWeights
 from treering.views.code.graph.code_graph import (
     EDGES,
-    Candidates,
     CodeGraph,
     Nodes,
     Trunk,
@@ -35,6 +34,7 @@ from treering.views.code.graph.code_graph import (
     tree_paths,
 )
 from treering.views.code.graph.paths import CallSearch
+from treering.views.code.graph.resolve import Candidates
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -51,15 +51,6 @@ the length of a file that nests ten thousand deep."""
 
 
 Matrix: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
-
-
-@dataclass(frozen=True, slots=True)
-class CallGain:
-    """The entries of M·C·Mᵀ, the gain of paths through calls between fragments, by number."""
-
-    row: Nodes
-    column: Nodes
-    value: Weights
 
 
 _NO_NODES = np.zeros(0, dtype=np.int64)
@@ -92,13 +83,12 @@ class CodeOperator:
 class CodeRelation:
     """The relation of a repository's fragments.
 
-    ``share`` are the shares M of the graph's nodes, shape (N, nodes). ``gain`` is what paths
-    through calls add: the part of the relation that takes time to find.
+    ``share`` are the shares M of the graph's nodes, shape (N, nodes).
     """
 
     graph: CodeGraph
     share: Matrix
-    gain: CallGain
+    cutoff: float
 
     @classmethod
     def build(
@@ -106,11 +96,9 @@ class CodeRelation:
         trunks: Mapping[str, Trunk],
         calls: Mapping[str, Candidates],
         edges: EdgeWeights = EDGES,
-        gain: CallGain | None = None,
         cutoff: float = CUTOFF,
     ) -> CodeRelation:
-        """The relation of some files, given the candidates of their calls, and ``gain`` if that is
-        known."""
+        """The relation of some files, given the candidates of their calls."""
         graph = code_graph(trunks, calls, edges)
         sizes = [trunk.fragments for trunk in trunks.values()]
         starts = dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
@@ -123,13 +111,12 @@ class CodeRelation:
             np.concatenate([np.zeros(0), *shares]),
             (sum(sizes), len(graph)),
         )
-        return cls(graph, share, gain or _call_gain(graph, share, cutoff))
+        return cls(graph, share, cutoff)
 
     @cached_property
     def operator(self) -> CodeOperator:
         """W over the fragments of all files."""
-        count = self.share.shape[0]
-        calls = matrix(self.gain.row, self.gain.column, self.gain.value, (count, count))
+        calls = _call_gain(self.graph, self.share, self.cutoff)
         return CodeOperator(*_bind_tree(self.share, self.graph), calls)
 
 
@@ -151,16 +138,14 @@ def _bind_tree(share: Matrix, graph: CodeGraph) -> tuple[Matrix, Floats]:
     return share[:, used], gain[used]
 
 
-def _call_gain(graph: CodeGraph, share: Matrix, cutoff: float) -> CallGain:
-    """The entries of M·C·Mᵀ."""
+def _call_gain(graph: CodeGraph, share: Matrix, cutoff: float) -> Matrix:
+    """M·C·Mᵀ, the gain of paths through calls between fragments."""
     held = np.zeros(len(graph), dtype=np.bool_)
     held[share.indices] = True
     best = CallSearch(graph, held, cutoff).paths()
     gain = best.weight - tree_paths(graph, best.source, best.target)
     gains = matrix(best.source, best.target, gain, (len(graph), len(graph)))
-    entries = (share @ gains @ share.T).tocoo()
-    row, column = entries.row.astype(np.int64), entries.col.astype(np.int64)
-    return CallGain(row, column, entries.data.astype(np.float64))
+    return share @ gains @ share.T
 
 
 def matrix(

@@ -52,6 +52,10 @@ class CallTarget(NamedTuple):
     place: int
 
 
+Candidates = Sequence[tuple[CallTarget, ...]]
+"""The possible definitions of each call of a file, in order."""
+
+
 class Resolver:
     """Looks names up in the files of one repository; ``files`` maps path to parsed file."""
 
@@ -287,6 +291,32 @@ class _File:
             for path in self.resolver.files_of(_module_of(item), self.path):
                 targets.extend(self.resolver.exports(path, name))
         return targets
+
+
+def updated_calls(
+    old: Mapping[str, ParsedFile],
+    new: Mapping[str, ParsedFile],
+    calls: Mapping[str, Candidates],
+) -> dict[str, Candidates]:
+    """The candidates of every call of ``new``, given those of ``old``.
+
+    While files offer the same names, only those that changed are resolved again.
+    """
+    changed = {path for path, parsed in new.items() if old.get(path) is not parsed}
+    is_alike = all(
+        _interface(old.get(path)) == _interface(new.get(path))
+        for path in changed | (old.keys() - new.keys())
+    )
+    stale = changed if is_alike else set(new)
+    resolver = Resolver(new)
+    return {path: resolver.resolve(path) if path in stale else calls[path] for path in new}
+
+
+def _interface(parsed: ParsedFile | None) -> object:
+    """The definitions of a file and its imports, which other files may see."""
+    if parsed is None:
+        return None
+    return [(one.qualified, one.kind, one.bases) for one in parsed.definitions], parsed.imports
 
 
 def family(parsed: ParsedFile) -> str:

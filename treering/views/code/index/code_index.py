@@ -18,10 +18,9 @@ from treering.search.scores import standardise
 from treering.search.searcher import check_choice, check_count
 from treering.search.terms import Terms, terms
 from treering.views.choices import EdgeWeights, Unit
-from treering.views.code.graph.calls import updated_calls
-from treering.views.code.graph.code_graph import EDGES, Candidates, Trunk, trunk
-from treering.views.code.graph.operator import CallGain, CodeRelation
-from treering.views.code.graph.resolve import CallTarget
+from treering.views.code.graph.code_graph import EDGES, Trunk, trunk
+from treering.views.code.graph.operator import CodeRelation
+from treering.views.code.graph.resolve import CallTarget, Candidates, updated_calls
 from treering.views.code.index.paths import ASIDE, files_at, is_asked_for
 from treering.views.code.parse.cuts import Lines, cut
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile, SyntaxTree
@@ -122,43 +121,21 @@ class CodeIndex:
         removed: Iterable[str] = (),
     ) -> None:
         """Take in new and changed files and drop those that are gone."""
-        gone = {path for path in (*removed, *files) if path in self.files}
+        gone = {*removed, *files}
         unchanged = {path: file for path, file in self.files.items() if path not in gone}
         new = unchanged | dict(files)
         old_parsed = {path: file.parsed for path, file in self.files.items()}
         new_parsed = {path: file.parsed for path, file in new.items()}
-        calls = updated_calls(old_parsed, new_parsed, self.calls)
-        alive = np.array([path not in gone for path, _ in self._rows], dtype=np.bool_)
-        lexical = self._lexical if alive.all() else self._lexical.keep_rows(alive)
-        self._take(new, calls, None, lexical, files)
+        self.restore(new, updated_calls(old_parsed, new_parsed, self.calls))
 
-    def restore(
-        self,
-        files: Mapping[str, IndexedFile],
-        calls: Mapping[str, Candidates],
-        gain: CallGain | None,
-    ) -> None:
-        """Become the index of ``files``, given the candidates of their calls.
-
-        ``gain`` is what paths through calls add to the relation, where that is known.
-        """
-        self._take(files, calls, gain, Lexical(), files)
-
-    def _take(
-        self,
-        files: Mapping[str, IndexedFile],
-        calls: Mapping[str, Candidates],
-        gain: CallGain | None,
-        lexical: Lexical,
-        fresh: Mapping[str, IndexedFile],
-    ) -> None:
-        """Hold ``files``; those in ``fresh``, which are the last, are not yet in ``lexical``."""
+    def restore(self, files: Mapping[str, IndexedFile], calls: Mapping[str, Candidates]) -> None:
+        """Become the index of ``files``, given the candidates of their calls."""
         self.files, self.calls = files, calls
         trunks = {path: file.trunk for path, file in files.items()}
-        self.relation = CodeRelation.build(trunks, calls, self.relation.graph.edges, gain)
-        counted = [terms for file in fresh.values() for terms in file.terms]
+        self.relation = CodeRelation.build(trunks, calls, self.relation.graph.edges)
+        counted = [terms for file in files.values() for terms in file.terms]
         sizes = np.array([len(terms) for terms in counted], dtype=np.int64)
-        self._lexical = lexical.extend(np.concatenate([_NO_TERMS, *counted]), sizes)
+        self._lexical = Lexical().extend(np.concatenate([_NO_TERMS, *counted]), sizes)
         self._rows = [(path, piece) for path, file in files.items() for piece in file.fragments]
 
     def search(

@@ -146,12 +146,6 @@ class Repositories:
         finally:
             self._indexing.release()
 
-    def indexes(self) -> list[CodeIndex]:
-        """The indexes of all repositories."""
-        indexed = self._listed()
-        with self._lock:
-            return [self._index(repository) for repository in indexed]
-
     def roots(self) -> list[str]:
         """The roots of all repositories."""
         return [repository.root for repository in self._listed()]
@@ -199,10 +193,8 @@ class Repositories:
         if index is None or revision != repository.revision:
             with self._space.read() as reader, pause_collector():
                 files, calls = store.load(reader, repository)
-                fragments = sum(len(file.fragments) for file in files.values())
-                gain = store.gain(reader, repository, fragments)
             index = _new_index(repository)
-            index.restore(files, calls, gain)
+            index.restore(files, calls)
             self._loaded[repository.id] = (repository.revision, index)
         return index
 
@@ -254,7 +246,6 @@ class Repositories:
             store.save_files(writer, repository, files, digests, index.calls)
             store.save_calls(writer, repository, resolved_again)
             save_noticed(writer, repository.id, changed, gone)
-            store.save_gain(writer, repository, len(index), index.relation.gain)
             store.touch(writer, repository)
         with self._lock:
             if former is not None:

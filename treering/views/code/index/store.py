@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from treering.journal import damage
 from treering.journal.contract import Reader, Row, Writer
 from treering.views.choices import Unit
-from treering.views.code.graph.code_graph import Candidates, Trunk
-from treering.views.code.graph.operator import CallGain
-from treering.views.code.graph.resolve import CallTarget
+from treering.views.code.graph.code_graph import Trunk
+from treering.views.code.graph.resolve import CallTarget, Candidates
 from treering.views.code.index.code_index import NO_TREE, IndexedFile
 from treering.views.code.parse.cuts import Lines
 from treering.views.code.parse.outline import (
@@ -111,31 +110,6 @@ def load(
     return files, calls
 
 
-def gain(reader: Reader, repository: Repository, fragments: int) -> CallGain | None:
-    """The gain of paths through calls, if it is stored for that many fragments."""
-    stored = reader.row(
-        "SELECT data FROM code_relation WHERE space = ? AND repository = ? AND fragments = ?",
-        (*repository.key, fragments),
-    )
-    if stored is None:
-        return None
-    with damage.decoding(f"the index of {repository.root}", AGAIN):
-        arrays = _load_arrays(zlib.decompress(stored[0]))
-        row, column = arrays["row"].astype(np.int64), arrays["column"].astype(np.int64)
-        return CallGain(row, column, arrays["value"])
-
-
-def save_gain(writer: Writer, repository: Repository, fragments: int, found: CallGain) -> None:
-    """Store what paths through calls add to the relation."""
-    row, column = found.row.astype(np.int32), found.column.astype(np.int32)
-    data = zlib.compress(_dump_arrays({"row": row, "column": column, "value": found.value}), _LEVEL)
-    writer.execute("DELETE FROM code_relation WHERE space = ? AND repository = ?", repository.key)
-    writer.execute(
-        "INSERT INTO code_relation (space, repository, fragments, data) VALUES (?, ?, ?, ?)",
-        (*repository.key, fragments, data),
-    )
-
-
 def save_files(
     writer: Writer,
     repository: Repository,
@@ -183,7 +157,6 @@ def drop(writer: Writer, repository: Repository) -> int:
     """Delete a repository; return how many files it had."""
     key = repository.key
     writer.execute("DELETE FROM code_change WHERE space = ? AND repository = ?", key)
-    writer.execute("DELETE FROM code_relation WHERE space = ? AND repository = ?", key)
     files = writer.execute("DELETE FROM code_file WHERE space = ? AND repository = ?", key)
     writer.execute("DELETE FROM code_repository WHERE space = ? AND id = ?", key)
     return files

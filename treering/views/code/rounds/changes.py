@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,9 +17,18 @@ from treering.records import BLOCK, Entry, Newer
 from treering.search.marks import Mark, Quote
 from treering.text import digest_number
 from treering.views.code.rounds import recorded
-from treering.views.code.rounds.mentions import last_part, means, names_in
 from treering.views.code.rounds.recorded import RecordedBlock
 from treering.views.contract import Erased, Trace, View
+
+# It begins where no other begins and takes nothing back: a text may be one long word.
+_START = r"(?<!\w)(?<!\w\.)(?<!\w\#)(?<!\w::)"
+_NAME = rf"{_START}[^\W\d]\w*+(?:(?:\.|::|\#)[^\W\d]\w*+)*+"
+_SIGNED = re.compile(rf"({_NAME})\(|`({_NAME})(?:\([^`]*\))?`")
+_WORD = re.compile(_NAME)
+_PARTS = re.compile(r"\.|::|#")
+_OF_CODE = re.compile(r"[^_]_[^_]|[a-z0-9][A-Z]|^_")
+"""Two words in one, or a leading underscore: no word of any language looks like that."""
+_FILE = re.compile(r".*\.(?:[a-z]{1,4}|com|org)$")
 
 DefinitionPlace = tuple[str, str]
 """The path and the qualified name of a definition."""
@@ -68,14 +78,14 @@ class CodeChanges(View):
 
         A recorded round is not marked: it is the story itself.
         """
+        has_change = "SELECT 1 FROM code_change WHERE space = ? LIMIT 1"
+        if reader.row(has_change, (reader.id,)) is None:
+            return {}  # before the texts are read: most spaces have no code
         names = {
             place: names_in(quote.text)
             for place, quote in enumerate(quotes)
             if BLOCK not in quote.entry.metadata
         }
-        has_change = "SELECT 1 FROM code_change WHERE space = ? LIMIT 1"
-        if not any(names.values()) or reader.row(has_change, (reader.id,)) is None:
-            return {}
         changes = _changes(reader, {last_part(name) for some in names.values() for name in some})
         latest = {}
         for place, some in names.items():
@@ -164,3 +174,32 @@ def _changes(reader: Reader, names: Iterable[str]) -> dict[str, list[_Change]]:
                 change = _Change((path, qualified), moment(at), bool(gone), seq)
                 by_name.setdefault(last_part(qualified), []).append(change)
     return by_name
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The names of definitions in a text, dotted where it gives an owner: ``Client.fetch``.
+
+    A word that could be one of the language counts only as a call, ``parse()``, or quoted as code.
+    """
+    marked = {name for pair in _SIGNED.findall(text) for name in pair if name}
+    looks = {word for word in _WORD.findall(text) if _looks_like_code(word)}
+    return frozenset(".".join(_PARTS.split(name)) for name in marked | looks)
+
+
+def last_part(name: str) -> str:
+    """The name without its owners."""
+    return name.rpartition(".")[2]
+
+
+def means(name: str, qualified: str) -> bool:
+    """Whether a name in a text can be that of a definition; owners must agree if both have some."""
+    asked, there = name.split("."), qualified.split(".")
+    shared = min(len(asked), len(there))
+    return asked[-shared:] == there[-shared:]
+
+
+def _looks_like_code(word: str) -> bool:
+    parts = _PARTS.split(word)
+    if _OF_CODE.search(parts[-1]):
+        return True
+    return len(parts) > 1 and parts[0][:1].isupper() and not _FILE.match(word)

@@ -155,20 +155,6 @@ class Rounds:
         return writing.append(writer, space, source, [recorded.draft(block)]).ids[0]
 
 
-def rounds_of(
-    sequences: Iterable[Sequence[RecordedBlock]], keys: Collection[str]
-) -> list[SessionBlock]:
-    """The recorded blocks of some definitions, newest first."""
-    blocks = {
-        block.id: block  # a block of no repository is in several sequences
-        for sequence in sequences
-        if sequence[-1].block.key in keys
-        for block in recorded.sequence(sequence)
-        if block.instruction
-    }
-    return sorted(blocks.values(), key=_when, reverse=True)
-
-
 def story_of(
     definition: str, rounds: Iterable[RecordedBlock], root: Path | None
 ) -> tuple[SessionBlock, ...]:
