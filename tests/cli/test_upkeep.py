@@ -425,10 +425,10 @@ def test_configure_shows_and_sets_what_the_space_does(treering: Treering) -> Non
     assert shown.exit_code == 0, shown.output
     settings = json.loads(shown.stdout)
     assert (settings["preset"], settings["k"], settings["level"]) == ("own", 4, "all")
-    shown = treering("configure").stdout
-    assert "k         4\n" in shown
-    assert "route content" in shown
-    assert len(shown.splitlines()) <= 12
+    listed = treering("configure").stdout
+    assert "k         4\n" in listed
+    assert "route content" in listed
+    assert len(listed.splitlines()) <= 12
     told = "preset default\nall others have their defaults; --json lists them\n"
     assert treering("configure", "default").stdout == told
 

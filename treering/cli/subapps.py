@@ -33,10 +33,14 @@ class Group(_PlainFlags, TyperGroup):
 
 @dataclass(frozen=True, slots=True)
 class SubApp:
-    """The module whose ``app`` is loaded for a name, and its line in the help."""
+    """The module whose ``app`` is loaded for a name, and its line in the help.
+
+    ``command`` names one command of that app; without it the name is that of the whole app.
+    """
 
     module: str
     help: str
+    command: str | None = None
 
 
 SUB_APPS: dict[str, SubApp] = {
@@ -60,7 +64,8 @@ class _Deferred(TyperGroup):
 
     def load(self) -> Any:
         """The real command, or group of commands."""
-        return typer.main.get_command(import_module(self._sub_app.module).app)
+        loaded: Any = typer.main.get_command(import_module(self._sub_app.module).app)
+        return loaded if self._sub_app.command is None else loaded.commands[self._sub_app.command]
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         return self.load().make_context(*args, **kwargs)
