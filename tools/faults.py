@@ -52,7 +52,7 @@ FIXED = (
     *("tests/serve/test_code_roots.py", "tests/agents/test_hook.py"),
     *("tests/memory/test_tombstones.py", "tests/memory/test_exchange.py"),
     *("tests/journal/test_postgres_words.py", "tests/journal/test_schema.py"),
-    *("tests/ingest/test_staging.py", "tests/ingest/test_folder.py"),
+    *("tests/ingest/test_large_imports.py", "tests/ingest/test_folder.py"),
     *("tests/ingest/test_secrets.py", "tests/ingest/test_transcripts.py"),
     *("tests/agents/test_project.py", "tests/views/test_releases.py"),
     *("tests/cli/test_process.py", "tests/test_temporary.py"),

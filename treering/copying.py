@@ -1,7 +1,7 @@
 """Copying a space into another memory: of a file, a server or PostgreSQL, each into each.
 
-A copy imports the export of the space, batch by batch. Each batch is durable, so an interrupted
-copy goes on. In the end both sides are read and compared line by line.
+A copy is an import of the export of the space. In the end both sides are read and compared line by
+line.
 """
 
 from __future__ import annotations
@@ -13,19 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from treering.errors import CopyMismatch, InputError, JournalCorrupt, UnknownName
-from treering.ingest import exchange
-from treering.ingest.drafts import Numbering
-from treering.journal.tombstones import Tombstone
-from treering.journal.writing import Draft
 from treering.memory import Memory
-from treering.records import Progress, Receipt
-
-BATCH_ENTRIES: Final = 500
-BATCH_CHARS: Final = 1 << 18
-"""A batch is one transaction of the target, and one request where that is on a server."""
+from treering.records import Progress
 
 _DIGEST_BYTES: Final = 16
-_NO_SETTINGS: Final = exchange.header({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +39,22 @@ def copy_space(source: Memory, target: Memory, *, progress: Progress | None = No
     """Copy the space of a memory into the empty space of another one; compare both in the end.
 
     Entries keep their ids, places, times and metadata, the space its settings. Vectors, facts and
-    the tree are made anew; see ``Memory.export`` for what is not in one. Safe to interrupt:
-    called again, it goes on, also when the source has gained entries.
+    the tree are made anew; see ``Memory.export`` for what is not in one. All entries are copied or
+    none. Called again, it copies what the source has gained.
 
     Raises InputError for a target that holds anything that the source does not, CopyMismatch when
     the source has changed meanwhile, and JournalCorrupt naming what is damaged in the source, after
     all else was copied.
     """
     space = source.stats().space
-    there = _Lines.of_target(target)
-    _refuse_others(space, there, source)
+    _refuse_others(space, source, target)
     sent = _Lines()
-    receipts = _send(source, target, there, sent, progress)
+    receipt = target.import_(sent.read(source), settings=True, progress=progress)
     now, copied = _Lines.from_memory(source), _Lines.from_memory(target)
     _refuse_difference(sent, now, copied)
     if now.damaged is not None:
         raise now.damaged
-    return SpaceCopy(
-        space=space,
-        entries=now.entries,
-        added=sum(receipt.added for receipt in receipts),
-        pending=receipts[-1].pending,
-        digest=now.digest(),
-    )
-
-
-def _refuse_others(space: str, there: _Lines, source: Memory) -> None:
-    """Raise InputError if a target holds lines that the source does not."""
-    # A target that is empty costs no reading.
-    others = len(there.digests - _Lines.from_memory(source).digests) if there.digests else 0
-    if others:
-        raise InputError(
-            f"nothing was copied to space {space!r}: the target has {others:,} entries or notes "
-            "that the source does not have, or that differ there; copy into a space that is empty "
-            "or holds part of a copy. To add to a space, export and import"
-        )
+    return SpaceCopy(space, now.entries, receipt.added, receipt.pending, now.digest())
 
 
 @dataclass(slots=True)
@@ -102,34 +74,20 @@ class _Lines:
             pass
         return lines
 
-    @classmethod
-    def of_target(cls, memory: Memory) -> _Lines:
-        """Those of a space that need not be there yet. Raises JournalCorrupt."""
-        try:
-            memory.stats()  # as a server says so before it begins to answer, not in its export
-        except UnknownName:  # the first line that is taken in makes it
-            return cls()
-        lines = cls.from_memory(memory)
-        if lines.damaged is not None:
-            raise lines.damaged
-        return lines
-
-    def read(self, memory: Memory) -> Iterator[tuple[str, bytes]]:
-        """Each line after the header with its digest, which is noted. Damage is noted, too."""
+    def read(self, memory: Memory) -> Iterator[str]:
+        """Yield each line; note its digest, or the settings, or the damage."""
         exported = memory.export()
-        self.settings = json.loads(next(exported))["settings"]
-        return self._digest_lines(exported)
-
-    def _digest_lines(self, exported: Iterator[str]) -> Iterator[tuple[str, bytes]]:
+        header = next(exported)
+        self.settings = json.loads(header)["settings"]
+        yield header
         try:
             for text in exported:
                 fields = json.loads(text)
-                canonical = json.dumps(fields, sort_keys=True).encode()
-                digest = hashlib.sha256(canonical).digest()[:_DIGEST_BYTES]
                 if "forgotten" not in fields:  # each side may have forgotten other entries
-                    self.digests.add(digest)
+                    canonical = json.dumps(fields, sort_keys=True).encode()
+                    self.digests.add(hashlib.sha256(canonical).digest()[:_DIGEST_BYTES])
                 self.entries += "id" in fields
-                yield text, digest
+                yield text
         except JournalCorrupt as error:  # it comes after all that can be read
             self.damaged = error
 
@@ -138,56 +96,23 @@ class _Lines:
         return hashlib.sha256(b"".join(sorted(self.digests))).hexdigest()
 
 
-def _send(
-    source: Memory, target: Memory, there: _Lines, sent: _Lines, progress: Progress | None
-) -> list[Receipt]:
-    """Import the missing entries, in batches that are durable one by one."""
-    total = source.stats().entries
-    lines = sent.read(source)
-    # First the settings, because the views derive rows by them.
-    receipts = [target.import_([exchange.header(sent.settings)], settings=True)]
-    last: list[str] = []
-    for batch in _batches(_missing_lines(lines, there, last)):
-        receipts.append(target.import_([_NO_SETTINGS, *batch]))
-        if progress is not None:
-            progress(sent.entries, max(total, sent.entries))
-    # Files and supersessions come last, because they name entries; those of damaged entries are
-    # left out.
-    receipts.append(target.import_([exchange.transcript_header(), *last]))
-    return receipts
-
-
-def _missing_lines(
-    lines: Iterator[tuple[str, bytes]], there: _Lines, last: list[str]
-) -> Iterator[str]:
-    """The lines of entries that the target does not hold; lines of other kinds go to ``last``."""
-    numbering = Numbering()
-    for text, digest in lines:
-        [parsed] = exchange.read_entries([text])
-        if isinstance(parsed, exchange.SupersededLine | exchange.WithheldLine | Tombstone):
-            last.append(text)
-            continue
-        if not isinstance(parsed[1], Draft):
-            last.append(text)
-            continue
-        # Equal entries are numbered across batches: in the target, too, each is one of its own.
-        key = numbering.number(parsed[1], parsed[0]).key
-        if digest not in there.digests:
-            yield exchange.with_repeat(text, int(key)) if key else text
-
-
-def _batches(lines: Iterator[str]) -> Iterator[list[str]]:
-    """Yield the lines in batches."""
-    batch: list[str] = []
-    chars = 0
-    for text in lines:
-        batch.append(text)
-        chars += len(text)
-        if len(batch) >= BATCH_ENTRIES or chars >= BATCH_CHARS:
-            yield batch
-            batch, chars = [], 0
-    if batch:
-        yield batch
+def _refuse_others(space: str, source: Memory, target: Memory) -> None:
+    """Raise InputError if the target holds lines that the source does not, or is damaged."""
+    try:
+        target.stats()  # a server says so before it begins to answer, not in its export
+    except UnknownName:  # the import makes the space
+        return
+    there = _Lines.from_memory(target)
+    if there.damaged is not None:
+        raise there.damaged
+    # An empty target costs no reading of the source.
+    others = len(there.digests - _Lines.from_memory(source).digests) if there.digests else 0
+    if others:
+        raise InputError(
+            f"nothing was copied to space {space!r}: the target has {others:,} entries or notes "
+            "that the source does not have, or that differ there; copy into a space that is empty "
+            "or holds part of a copy. To add to a space, export and import"
+        )
 
 
 def _refuse_difference(sent: _Lines, now: _Lines, copied: _Lines) -> None:

@@ -14,8 +14,6 @@ from typing import Final
 from treering import corrections
 from treering.errors import InputError, UnknownName
 from treering.hints import Hint
-from treering.ingest.intake import Intake
-from treering.ingest.staging import WasCutShort
 from treering.ingest.withheld import held_alone
 from treering.journal import entries, writing
 from treering.journal.fields import checked_name
@@ -35,7 +33,6 @@ class Forgetting:
 
     space: Space
     views: Views
-    intake: Intake
     condition: Filter
     replies: bool
 
@@ -69,23 +66,17 @@ class Forgetting:
         """Erase entries that are not withheld."""
         _check_choice(entry_ids, self.condition)
         try:
-            try:
-                return self._erase(entry_ids, is_recovered=False)
-            except WasCutShort:  # an interrupted addition must not bring them back afterwards
-                self.intake.recover_if_possible()
-                return self._erase(entry_ids, is_recovered=True)
+            return self._erase(entry_ids)
         except UnknownName:  # perhaps forgotten already, and still in the bytes of the file
             retry(self.space.database)
             raise
 
-    def _erase(self, entry_ids: Sequence[str], *, is_recovered: bool) -> Forgotten:
+    def _erase(self, entry_ids: Sequence[str]) -> Forgotten:
         condition, eraser = self.condition, self.views.eraser
         seqs = None if entry_ids else _all_matching(self.space, condition)
 
         def erase(writer: SpaceWriter) -> Forgotten:
             writer.ensure_there()
-            if not is_recovered:
-                self.intake.refuse_cut_short(writer)
             doomed = seqs
             if doomed is None:  # few: the thread that erases for others can find them, too
                 doomed = matching_seqs(writer, entry_ids, condition) if writer.is_there else []

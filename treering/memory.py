@@ -31,7 +31,6 @@ from treering.hints import Hint
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
-from treering.ingest.staging import recover_all
 from treering.ingest.where import Where, to_filter
 from treering.ingest.withheld import ensure_room, held, history, record
 from treering.ingest.withheld import lines as withheld_lines
@@ -128,7 +127,6 @@ class Memory:
         self._intake = Intake(self._space, self._views.eraser)
         self._beside = SpacesBeside(self._views, llm, open_beside)
         self._views.settler.warn_of_outdated()
-        self._intake.recover_if_possible()
 
     @classmethod
     def open(
@@ -175,7 +173,6 @@ class Memory:
             begin(Space(database, name), create)
             model = space_embedder(Space(database, name), chosen)
             memory = cls(database, name, model, llm, exact)
-            recover_all(database)  # texts of a killed process, in any space
             retry(database)  # erased texts in the bytes of the file
         except BaseException:
             database.close()
@@ -360,8 +357,6 @@ class Memory:
 
         With ``upgrade`` the language model rewrites summaries and memos that were made without it.
         """
-        self._intake.recover()
-        recover_all(self._database)
         self._views.erase_expired()
         corrections.erase_expired(self._space)
         scrubbed = self._views.eraser.scrub_pending()  # first: it must not wait for a model
@@ -682,9 +677,7 @@ class Memory:
         """
         condition, beside = to_filter(where), self._beside
         try:
-            forgotten = Forgetting(
-                self._space, self._views, self._intake, condition, replies
-            ).forget(entry_ids)
+            forgotten = Forgetting(self._space, self._views, condition, replies).forget(entry_ids)
         except UnknownName:
             if not copies or where or not beside.copies(entry_ids):
                 raise
@@ -899,5 +892,5 @@ def memory_parts(memory: Memory) -> MemoryParts:
 
 def index(views: Views, receipt: Receipt, progress: Progress | None = None) -> Receipt:
     """Index new entries; return their receipt with the number that are not searchable yet."""
-    views.build(progress)
+    views.build(progress, added=receipt.added)
     return replace(receipt, pending=views.count_pending())

@@ -203,7 +203,7 @@ class SpacesBeside:
     def forget_copies(self, entry_ids: Collection[str], *, replies: bool) -> list[Forgotten]:
         """Erase the copies of entries. Raise as ``forget`` does."""
         return [
-            Forgetting(views.space, views, self._intake(views), Filter(), replies).forget(ids)
+            Forgetting(views.space, views, Filter(), replies).forget(ids)
             for views, ids in (
                 (self.views(name), ids) for name, ids in self.copies(entry_ids).items()
             )

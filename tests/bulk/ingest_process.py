@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.bulk.workers import Killing
 from tests.embedders import HashingEmbedder
-from tests.ingest.staging_process import end_with
+from tests.ingest.import_process import end_with
 from treering.bulk.ingest import bulk_ingest
 from treering.journal.open import open_database
 from treering.memory import Memory

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from treering import Memory
-from treering.ingest.slices import SLICE_CHARS, SLICES_AT_ONCE
 
-LONG_CHARS = SLICE_CHARS * SLICES_AT_ONCE + 50_000
-"""Of a text that is staged."""
+LONG_CHARS = 570_000
 
 _ITS_OWN = ("id", "added")
 """What is an entry's own, whoever adds it and whenever."""

@@ -28,7 +28,7 @@ from treering.errors import (
     UnknownName,
 )
 from treering.hints import Hint
-from treering.journal import leases
+from treering.journal import claims
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
@@ -331,12 +331,12 @@ def test_who_gives_up_leaves_a_message_that_another_process_asks_for(open_memory
     [one] = memory.add({"role": "user", "content": "Hi?"}, source="chat").ids
     with memory._space.write() as writer:
         space = writer.id
-        leases.ask(writer, space, {one}, asker=1)
-        leases.give_up(writer, space, {one}, asker=2)
+        claims.await_reply(writer, space, {one}, asker=1)
+        claims.stop_waiting(writer, space, {one}, asker=2)
         assert (
-            leases.take_unanswered(writer, space, "chat", lambda asker: asker == 1) == frozenset()
+            claims.take_unanswered(writer, space, "chat", lambda asker: asker == 1) == frozenset()
         )
-        assert leases.take_unanswered(writer, space, "chat", lambda asker: asker == 2) == {one}
+        assert claims.take_unanswered(writer, space, "chat", lambda asker: asker == 2) == {one}
 
 
 def test_what_somebody_else_said_last_is_no_message_without_a_reply(open_memory: Open) -> None:

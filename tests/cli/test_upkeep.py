@@ -11,7 +11,6 @@ import typer
 
 from tests.cli.conftest import Treering, record, records
 from tests.ingest.clients import claude_line
-from tests.ingest.staging_process import killed
 from tests.memory.test_suggest import reply, voices
 from treering import Memory
 from treering.cli import stdin
@@ -240,14 +239,6 @@ def test_doctor_finds_a_sound_memory_sound(treering: Treering, identity: str) ->
     assert found["ok"] is True
     checks = {check["check"]: check["state"] for check in found["checks"]}
     assert checks == dict.fromkeys(("versions", "file", "disk", "space", "embedder", "llm"), "ok")
-
-
-def test_doctor_names_an_import_that_was_cut_short(treering: Treering, identity: str) -> None:
-    killed(Path("life.db"), "anna", 2)
-    found = {check["check"]: check for check in record(treering("doctor", "--json"))["checks"]}
-    assert found["import"]["state"] == "warn"
-    assert "'anna'" in found["import"]["detail"]
-    assert "warn" not in treering("doctor").stdout  # looking at the spaces has removed it
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes there")

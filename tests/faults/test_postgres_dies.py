@@ -22,7 +22,6 @@ from tests.embedders import HashingEmbedder, down
 from tests.faults.test_processes import TIMEOUT_S
 from tests.postgres_server import PostgresServer, new_schema
 from treering import Memory
-from treering.copying import copy_space
 from treering.errors import InputError, JournalError, JournalFull
 from treering.journal import schema
 from treering.journal.contract import Writer
@@ -119,7 +118,7 @@ def forget(memory: Memory) -> None:
 
 
 class Source:
-    """A memory in a file, to import and copy from."""
+    """An export to import."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -129,10 +128,6 @@ class Source:
 
     def import_into(self, memory: Memory) -> None:
         memory.import_(self.lines)
-
-    def copy_into(self, memory: Memory) -> None:
-        with Memory.open(self.path, embedder=HashingEmbedder(), llm="none") as source:
-            copy_space(source, memory)
 
 
 def nothing(_: Memory) -> None: ...
@@ -155,7 +150,6 @@ CHANGES: Final[Mapping[str, tuple[Change, Change | None]]] = {
     "settle": (added_without_a_model, settle),
     "forget": (with_what_is_doomed, forget),
     "import": (nothing, None),
-    "copy": (nothing, None),
 }
 """What is there before, and the change; that of a source is asked of it."""
 
@@ -166,7 +160,7 @@ def test_a_change_during_which_the_server_is_killed_is_done_again_without_loss(
     server: PostgresServer, source: Source, name: str, moment: str
 ) -> None:
     _, change = CHANGES[name]
-    change = change or (source.import_into if name == "import" else source.copy_into)
+    change = change or source.import_into
     for last in count(1, 1 if moment == "before" else 3):
         database = f"{name}_{moment}_{last}"
         copy_database(server, f"{BEFORE}_{name}", database)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from treering.errors import InputError, JournalBusy, RequestUnderWay
-from treering.journal import claims, leases
+from treering.journal import claims
 from treering.journal.claims import RequestClaim, StoredReply, claim_request
 from treering.journal.open import open_database
 from treering.journal.space import Space
@@ -107,9 +107,9 @@ def test_a_forked_process_does_not_take_the_requests_of_its_parent_for_its_own(
 ) -> None:
     with claim_request(space, *REQUEST):
         if (child := os.fork()) == 0:
-            os._exit(len(leases._at_work))
+            os._exit(len(claims._at_work))
         assert os.waitpid(child, 0)[1] == 0
-        assert len(leases._at_work) == 1
+        assert len(claims._at_work) == 1
 
 
 class Broken:

@@ -41,7 +41,6 @@ OF_ALL_SPACES: Final = {
         f" AND e.id {of}"
         for mark, of in (("?", "IN (SELECT value FROM json_each(?))"), ("%s", "= ANY (%s)"))
     ),
-    "SELECT DISTINCT space FROM intake",  # a space that only a killed import names has no row
     """SELECT views FROM space WHERE instr(views, '"tables"') > 0""",  # scrubbed with the memory
     "DELETE FROM vector_data WHERE data = zeroblob(length(data))",  # before all is written anew
     *storage._USED.values(),
@@ -49,7 +48,7 @@ OF_ALL_SPACES: Final = {
 COMPOSED: Final = {"stored.read", "store._replacements", "store._load", "sources._FILE_SOURCE"}
 """Functions whose callers give the condition: what they send is looked at on a database."""
 
-GIVEN_BY_DEFAULT: Final = {"body", "label", "vector_data", "intake_slice"}
+GIVEN_BY_DEFAULT: Final = {"body", "label", "vector_data"}
 """Heaps, which have no space in a file: a server takes that of the transaction for a new row."""
 
 OF_SPACE: Final = "(of the space)"

@@ -17,7 +17,6 @@ from tests.postgres_server import new_schema, server_url
 from tests.views.conftest import fill
 from treering import Memory
 from treering.errors import JournalError
-from treering.journal import staged
 from treering.journal.postgres import transaction
 from treering.journal.postgres.database import PostgresDatabase
 from treering.journal.postgres.location import Location
@@ -77,8 +76,6 @@ def tenants() -> Iterator[Tenants]:
         spied.setattr(transaction, "translate", noted)
         for space in SPACES:
             _fill(url, space)
-        for space in SPACES:  # last, as opening a memory removes what is staged by no process
-            _stage(url, space)
     with closing(psycopg.connect(server_url(), autocommit=True)) as superuser:
         superuser.execute(f'SET search_path TO "{Location.parse(url).schema}", public')
         yield Tenants(url, superuser, frozenset(statements))
@@ -92,11 +89,6 @@ def _fill(url: str, space: str) -> None:
         memory.settle()
         memory.search("boat", source="letters/")
         keys.add(memory._database, space)
-
-
-def _stage(url: str, space: str) -> None:
-    with closing(PostgresDatabase(url)) as database, database.write(space) as writer:
-        staged.put(writer, staged.begin(writer, space, presence=1, attempt=1, plan=""), b"[]")
 
 
 def test_every_table_is_protected_also_from_its_owner_or_is_of_no_space(tenants: Tenants) -> None:

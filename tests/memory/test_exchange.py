@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from tests.ingest.staging_process import lines
 from treering import Memory
 from treering.errors import InputError
 from treering.ingest import exchange
@@ -254,17 +253,6 @@ def test_the_settings_of_an_export_are_for_a_space_without_entries(open_memory: 
     assert other.import_(exported(**settings)).omitted == {}  # they are its own
     assert memory.import_(exported(**settings), settings=True).omitted == {}
     assert memory.configure() == other.configure()
-
-
-def test_a_large_export_does_not_change_the_settings_either(open_memory: Open) -> None:
-    memory = open_memory()
-    memory.add("In use.")
-    [header] = exported(choices={"k": 3})
-    memory.import_([header, *islice(lines(), 1, None)])
-    assert memory.configure().k is None
-    other = open_memory(space="other")
-    other.import_([header, *islice(lines(), 1, None)])
-    assert other.configure().k == 3
 
 
 def test_settings_that_no_space_may_have_refuse_the_export(memory: Memory) -> None:

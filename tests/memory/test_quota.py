@@ -10,9 +10,6 @@ import pytest
 
 from treering import Memory
 from treering.errors import QuotaExceeded
-from treering.ingest import slices
-from treering.ingest.slices import SLICE_CHARS
-from treering.journal import quota
 from treering.journal.quota import Quota
 from treering.memory import memory_parts
 
@@ -73,7 +70,6 @@ def test_the_counters_follow_whatever_happens_to_entries(memory: Memory, seed: i
         lambda memory: memory.add([{"content": "One."}, {"content": "Two."}], source="talk"),
         lambda memory: memory.replace(next(iter(memory.entries())).id, "y" * 3_000),
         lambda memory: memory.add("x" * 3_000),
-        lambda memory: memory.add([{"content": "word " * (SLICE_CHARS // 8)}] * 9),
     ],
 )
 def test_a_full_space_stores_nothing_more(memory: Memory, fill: Callable[[Memory], object]) -> None:
@@ -102,19 +98,3 @@ def test_a_full_history_refuses_a_correction_before_it_is_done(memory: Memory) -
     with pytest.raises(QuotaExceeded):
         memory.replace(old, "Uno.")
     assert list(memory.entries()) == before
-
-
-def test_a_large_import_is_not_counted_twice_while_it_is_stored(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    totals = []
-    store = slices.store
-
-    def watch(writer: Any, items: Any, plan: Any, same: Any = None) -> Any:
-        totals.append(quota.read_size(writer).plus(quota._read_reserved(writer)).entries)
-        return store(writer, items, plan, same)
-
-    monkeypatch.setattr(slices, "store", watch)
-    limit(memory, entries=2_000)
-    memory.add([{"content": f"Number {number}."} for number in range(1_500)])
-    assert set(totals) == {1_500}

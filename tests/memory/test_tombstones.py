@@ -14,7 +14,7 @@ from treering import Memory
 from treering.copying import copy_space
 from treering.errors import InputError
 from treering.ingest.exchange import header
-from treering.ingest.slices import FORGOTTEN, SLICE_ENTRIES, SLICES_AT_ONCE
+from treering.ingest.items import FORGOTTEN
 from treering.journal.tombstones import MAX_KEYS
 
 pytestmark = pytest.mark.both_engines
@@ -104,15 +104,6 @@ def test_on_purpose_it_comes_back_and_for_good(memory: Memory, folder: Path) -> 
     session(folder / "s.jsonl", MAST, KEEL)
     assert memory.import_(path).omitted[FORGOTTEN] == 1
     assert texts(memory) == [MAST]
-
-
-def test_a_large_import_leaves_it_out_too(memory: Memory) -> None:
-    number = SLICE_ENTRIES * (SLICES_AT_ONCE + 2)
-    memory.add([{"role": "user", "content": f"line {n}"} for n in range(number)], source="talk")
-    export = list(memory.export())
-    memory.forget(source="talk")
-    assert memory.import_(export).omitted == {FORGOTTEN: number}
-    assert memory.import_(export, again_forgotten=True).added == number
 
 
 def test_a_copy_forgets_too(memory: Memory, open_memory: Open, folder: Path) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.conftest import Open
 from tests.serve.conftest import Serve
 from tests.serve.live import serving
 from treering.journal import entries
@@ -128,26 +127,3 @@ def test_what_has_expired_is_not_erased_where_all_requests_wait(
         other.rollback()
         assert health.status_code == 200
         assert asked.result(WAIT_S).status_code == 200
-
-
-def test_a_space_that_is_long_in_opening_keeps_no_other_closed(
-    path: Path, open_memory: Open
-) -> None:
-    for space in ("ana", "ben"):
-        open_memory(space=space).add("The boiler is old.")
-    writing = closing(connect(path))
-    with serving(url=path) as url, ThreadPoolExecutor(1) as threads, writing as other:
-        # What a process that was killed has left of an import is to be removed first.
-        left = "INSERT INTO intake (space, presence, attempt, plan) VALUES ('ana', 7, 7, '{}')"
-        other.execute(left)
-        other.commit()
-        other.execute("BEGIN IMMEDIATE")
-        ana, ben = ({"X-Treering-Space": space} for space in ("ana", "ben"))
-        ask = partial(httpx2.get, f"{url}/v1/entries")
-        waiting = threads.submit(ask, headers=ana, timeout=WAIT_S)
-        with suppress(TimeoutError):
-            waiting.result(0.2)  # time enough to reach the server
-        answer = ask(headers=ben, timeout=WAIT_S / 3)
-        other.rollback()
-        assert answer.json()["entries"][0]["text"] == "The boiler is old."
-        assert waiting.result(WAIT_S).status_code == 200

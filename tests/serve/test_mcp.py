@@ -28,7 +28,6 @@ from tools.generate_answers import initialize
 from treering import Memory
 from treering.agents.project import project_of
 from treering.arrays import Floats
-from treering.ingest.slices import SLICE_CHARS, SLICES_AT_ONCE
 from treering.llm.tokens import estimate_tokens
 from treering.serve.mcp import tools
 from treering.serve.mcp.server import asks_only, build, calls_on
@@ -277,7 +276,7 @@ def test_a_long_text_is_durable_before_it_is_embedded(open_memory: Open) -> None
 
 
 @pytest.mark.parametrize("mode", VERSIONS)
-@pytest.mark.parametrize("length", [1, SLOW_CHARS // 4, SLICES_AT_ONCE * SLICE_CHARS // 16])
+@pytest.mark.parametrize("length", [1, SLOW_CHARS // 4])
 @pytest.mark.parametrize("is_stored", [False, True])
 def test_a_call_that_is_cancelled_stores_nothing_or_is_known_when_repeated(
     memory: Memory, mode: str, length: int, is_stored: bool

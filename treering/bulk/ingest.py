@@ -9,8 +9,8 @@ views have not read.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,11 +96,9 @@ def bulk_ingest(
         raise InputError(
             f"workers is {workers}; give at least 1, or none for one a processor", param="workers"
         )
-    space, views, intake, *_ = memory_parts(memory)
+    space, views, *_ = memory_parts(memory)
     envelope = Envelope.check(kind, at, speaker, session, metadata, mask, encoding=encoding)
-    intake.recover()  # entries of an interrupted call come before new ones
     report = IngestReport()
-    last: object = None  # of the files that are counted: a large one has several receipts
     embedded = 0  # before the second step, in which progress begins at 0
     total = 0
 
@@ -108,19 +106,15 @@ def bulk_ingest(
         if progress is not None and total:
             progress(min(done.entries - embedded, total), total)
 
-    with _pool(views.embedder, workers, ray) as pool, intake.under_way():
+    with _pool(views.embedder, workers, ray) as pool:
         ahead = ReadAhead(space, pool, move)
         with views.deriving_with(ahead):
             for place in given:
-                # Closed at once on an error: the rest of a large file can be recovered then.
-                with closing(_receipts(memory, place, source, envelope)) as receipts:
-                    for name, receipt in receipts:
-                        report._count(receipt)
-                        if name != last and (receipt.added or receipt.unchanged):
-                            report.files += 1
-                            last = name
-                        if progress is not None:
-                            progress(report.added, 0)
+                for receipt in _receipts(memory, place, source, envelope):
+                    report._count(receipt)
+                    report.files += bool(receipt.added or receipt.unchanged)
+                    if progress is not None:
+                        progress(report.added, 0)
             total, embedded = views.count_pending(), ahead.done.entries
             report.pending = _build(views)
     done, hidden = ahead.done, envelope.count(Receipt())
@@ -146,12 +140,13 @@ def _build(views: Views) -> int:
 
 def _receipts(
     memory: Memory, place: Path, source: str | None, envelope: Envelope
-) -> Generator[tuple[object, Receipt], None, None]:
-    """Store a file or a folder; yield names and receipts."""
+) -> Iterator[Receipt]:
+    """Store a file or a folder; yield the receipt of each file."""
     if is_export(place):
-        yield place, memory.import_(place)
+        yield memory.import_(place)
     else:
-        yield from memory_parts(memory).intake.each_file(place, source, envelope)
+        each = memory_parts(memory).intake.each_file(place, source, envelope)
+        yield from (receipt for _, receipt in each)
 
 
 def _checked_places(places: Sequence[str | Path]) -> list[Path]:

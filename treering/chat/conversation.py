@@ -25,7 +25,7 @@ from treering.errors import (
 )
 from treering.hints import Hint
 from treering.ingest.intake import Intake
-from treering.journal import entries, leases, writing
+from treering.journal import claims, entries, writing
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.account import ModelAccount
 from treering.llm.contract import Reply, Sampling
@@ -203,7 +203,7 @@ class Conversations:
         with self._space.write() as writer:
             space = writer.id
             history = entries.tail(writer, space, source, _lines_within(within))
-            marked = leases.take_unanswered(writer, space, source, database.is_present)
+            marked = claims.take_unanswered(writer, space, source, database.is_present)
             # The marked entries at the end: a long message has several.
             last = list(takewhile(lambda entry: entry.id in marked, reversed(history)))[::-1]
             # An earlier attempt at the same request comes first, then a message without a reply.
@@ -211,12 +211,12 @@ class Conversations:
                 message, last
             )
             if stored:
-                leases.mark_answered(writer, space, stored)  # the mark of who asked before
+                claims.mark_answered(writer, space, stored)  # the mark of who asked before
                 history = [entry for entry in history if entry.id not in stored]
             else:
                 receipt = self._intake.said(writer, source, _message("user", message, speaker))
                 stored = frozenset(receipt.ids)
-            leases.ask(writer, space, stored, database.presence())
+            claims.await_reply(writer, space, stored, database.presence())
             if record is not None:
                 record.keep_message(writer, stored)
             digests = entries.digests(writer, space, stored | ids(history))
@@ -264,7 +264,7 @@ class Conversations:
             with self._space.write() as writer:
                 asker = self._space.database.presence()
                 if writer.is_there:
-                    leases.give_up(writer, writer.id, round_.entries, asker)
+                    claims.stop_waiting(writer, writer.id, round_.entries, asker)
         except JournalError as error:  # the caller must hear of the first error
             log.warning("a message without a reply is stored twice if it is said again: %s", error)
 
@@ -297,7 +297,7 @@ class Conversations:
                 )
             said = self._intake.said(writer, round_.source, _message("assistant", answer.text))
             writing.note_shown(writer, writer.id, said.ids, digests.keys())
-            leases.mark_answered(writer, writer.id, round_.entries)
+            claims.mark_answered(writer, writer.id, round_.entries)
             if record is not None:
                 record.keep_answer(writer, answer)
         return answer

@@ -64,7 +64,7 @@ def doctor(run: Run, secrets: bool = False, reindex: bool = False) -> None:
         with run.database() as database:
             database.reindex()
     _ensure_space(run)
-    checks = _versions, _file, _disk, _imports, _spaces, _embedder, _llm
+    checks = _versions, _file, _disk, _spaces, _embedder, _llm
     findings: list[Finding] = []
     for check in (_secrets,) if secrets else checks:
         for finding in _findings(check, run):
@@ -195,23 +195,6 @@ def _disk(run: Run) -> Iterator[Finding]:
         yield Finding("disk", "warn", f"{room}; forgetting may need {needed / 1e9:,.1f} GB")
     else:
         yield Finding("disk", "ok", room)
-
-
-def _imports(run: Run) -> Iterator[Finding]:
-    """Yield interrupted imports of all spaces: no other check sees their texts."""
-    from treering.journal import staged
-
-    if not run.is_there:
-        return
-    with run.database() as database:
-        names = staged.abandoned_spaces(database)
-    for name in names:
-        yield Finding(
-            "import",
-            "warn",
-            f"{name!r}: an import was cut short; the next command that opens the memory, such as "
-            "`treering settle`, completes or removes it as a whole",
-        )
 
 
 def _spaces(run: Run) -> Iterator[Finding]:

@@ -175,7 +175,7 @@ def copy(run: Run, from_: str, to: str, space: list[str] | None = None) -> None:
     """Copy a memory, or spaces of it, between files, servers and PostgreSQL; compare both sides.
 
     Entries keep their ids, places, times and metadata, spaces their settings. The command ends at a
-    space of the target that holds anything else. After an interruption the same command continues.
+    space of the target that holds anything else. After an interruption run it again.
     Exits with 6 if the source has changed meanwhile. Not copied are the keys of a server, what
     models have cost, and all derived data: the embedding model of the target makes it again.
     """
@@ -251,7 +251,7 @@ def _spaces(source: Run, named: str | None) -> list[str]:
 
 @contextmanager
 def _name_space(space: str) -> Iterator[None]:
-    """Say which space an error is of, and that the same command continues."""
+    """Say which space an error is of, and to run the command again."""
     try:
         yield
     except CopyMismatch:
@@ -260,5 +260,5 @@ def _name_space(space: str) -> Iterator[None]:
     except (InputError, KeyboardInterrupt):
         raise
     except TreeringError:
-        note(f"space {space!r} is not copied as a whole; the same command goes on where it was")
+        note(f"space {space!r} is not copied; run the same command again")
         raise

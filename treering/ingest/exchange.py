@@ -74,11 +74,6 @@ def line(entry: Entry) -> str:
     return json.dumps(_fields(entry), ensure_ascii=False)
 
 
-def with_repeat(text: str, repeat: int) -> str:
-    """The line of an entry that is sent without those before it, ``repeat`` of which are equal."""
-    return json.dumps(json.loads(text) | {"repeat": repeat}, ensure_ascii=False)
-
-
 def _fields(entry: Entry) -> dict[str, Any]:
     """The fields of an entry that are not empty."""
     fields: dict[str, Any] = {
@@ -229,7 +224,6 @@ def _draft(fields: dict[str, Any]) -> Draft:
         role=checked_name(fields.get("role"), "role"),
         session=checked_name(fields.get("session"), "session"),
         metadata=metadata_json(_check_type(dict, fields.get("metadata", {}), "metadata")),
-        key=_key(fields),
         id=_name(fields, "id"),
         # A message of another program goes to the end, added now.
         position=position if "position" in fields else None,
@@ -237,17 +231,6 @@ def _draft(fields: dict[str, Any]) -> Draft:
         expires=parse_time(fields["expires"], "expires") if fields.get("expires") else None,
         pinned=_check_type(bool, fields.get("pinned", False), "pinned"),
     )
-
-
-def _key(fields: dict[str, Any]) -> str:
-    if "repeat" not in fields:
-        return ""
-    repeat: int = _check_type(int, fields["repeat"], "repeat")
-    if repeat < 1:
-        raise InputError(
-            f"repeat is {repeat}; it must be at least 1, or be left out", param="repeat"
-        )
-    return str(repeat)
 
 
 def _text(value: object) -> str:

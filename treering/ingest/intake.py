@@ -5,27 +5,24 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from treering import files as user_files
-from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra
+from treering.errors import InputError, MissingExtra
 from treering.hints import Hint
-from treering.ingest import exchange, files, slices, withheld
+from treering.ingest import exchange, files, withheld
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, text_drafts, with_keys
 from treering.ingest.files import FileContent, FilePart
 from treering.ingest.folder import KnownFolder
-from treering.ingest.slices import SLICES_AT_ONCE, Item, Plan, in_slices, supersede
-from treering.ingest.staging import Staging, WasCutShort
-from treering.journal import entries, ledger, sources, staged, writing
+from treering.ingest.items import Item, Plan, store_items, supersede
+from treering.journal import entries, ledger, sources, writing
 from treering.journal.contract import Reader
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.sources import FileSource
-from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.space import Space, SpaceWriter
 from treering.journal.tombstones import Tombstone
 from treering.journal.writing import Draft
 from treering.records import Receipt, Skipped
@@ -61,27 +58,6 @@ class Intake:
     def __init__(self, space: Space, eraser: Eraser) -> None:
         self._space = space
         self._eraser = eraser
-        self._staging = Staging(space)
-
-    def recover(self) -> None:
-        """Finish or remove what processes that are gone were taking in. Raises JournalError."""
-        self._staging.recover()
-
-    def recover_if_possible(self) -> None:
-        """``recover``, but a disk that is full or busy leaves it to ``settle``."""
-        try:
-            self.recover()
-        except (JournalBusy, JournalFull) as error:
-            log.warning("an interrupted import is not finished yet; settle() retries: %s", error)
-
-    def refuse_cut_short(self, reader: SpaceReader) -> None:
-        """Raise WasCutShort if ``recover`` may have something to do."""
-        if staged.is_any_left(reader, reader.name):
-            raise WasCutShort
-
-    def under_way(self) -> AbstractContextManager[None]:
-        """A context for taking in many files: other processes leave their indexing to this one."""
-        return self._staging.under_way()
 
     def add(
         self,
@@ -109,7 +85,6 @@ class Intake:
         if force and not sync:
             raise InputError("force is for sync; leave it out", param="force")
         if isinstance(content, Path):
-            self.recover_if_possible()  # an older version must not be finished after this one
             each = self.each_file(content, source, envelope, sync, force)
             return Receipt.total([receipt for _, receipt in each])
         if sync:
@@ -136,7 +111,7 @@ class Intake:
         sync: bool = False,
         force: bool = False,
     ) -> Generator[tuple[Path, Receipt], None, None]:
-        """As ``add`` of a file or folder, with one or more receipts for each file.
+        """As ``add`` of a file or folder, with a receipt for each file.
 
         So a caller sees the progress, and need not keep the ids of all entries.
         """
@@ -150,8 +125,7 @@ class Intake:
             if is_folder:
                 yield from self._each_of_folder(path, source, envelope, documents, sync, force)
             else:
-                each = self._single(path, source, envelope, documents)
-                yield from ((path, receipt) for receipt in each)
+                yield path, self._single(path, source, envelope, documents)
 
     def said(self, writer: SpaceWriter, source: str, message: Message) -> Receipt:
         """Append a message within the caller's transaction, in which it was found to be new.
@@ -162,7 +136,7 @@ class Intake:
         changes.refuse(source)
         drafts = with_keys(message_drafts([message], Envelope()), source)
         items = [(source, draft) for draft in drafts]
-        return slices.store(writer, items, Plan(appends=True))
+        return store_items(writer, items, Plan(appends=True))
 
     def put_back(self, items: Sequence[Item]) -> None:
         """Store entries that were withheld. Raises InputError."""
@@ -237,14 +211,14 @@ class Intake:
 
     def _single(
         self, path: Path, source: str | None, envelope: Envelope, documents: DocumentReader
-    ) -> Iterator[Receipt]:
+    ) -> Receipt:
         """Take in a file that was named itself."""
         with user_files.looking_at(path):
             if not path.is_file():
                 raise InputError(f"{path} is neither a file nor a folder")
             digest = files.digest(path, envelope)
         name = source or self._name_of(path.resolve())
-        yield from self._file(path, name, digest, envelope, documents)
+        return self._file(path, name, digest, envelope, documents)
 
     def _name_of(self, path: Path) -> str:
         with self._space.read() as reader:
@@ -269,8 +243,7 @@ class Intake:
                 yield Path(path.path), Receipt(skipped=(path,))
                 continue
             try:
-                for receipt in self._file_of(known, path.resolve(), envelope, documents):
-                    yield path, receipt
+                yield path, self._file_of(known, path.resolve(), envelope, documents)
             except (InputError, MissingExtra, OSError) as error:
                 reason = str(getattr(error, "message", error))  # as in ``files.walk``
                 reason = reason.removeprefix(str(path.resolve())).removeprefix(str(path))
@@ -279,20 +252,19 @@ class Intake:
 
     def _file_of(
         self, known: KnownFolder, path: Path, envelope: Envelope, documents: DocumentReader
-    ) -> Iterator[Receipt]:
+    ) -> Receipt:
         """Take in a file of a folder. One that has only moved keeps its entries, and a new one
         with the content of another is not stored again.
         """
         name = checked_name(known.name(path), "source") or ""
         digest = files.digest(path, envelope)
         moved = known.find_moved(path, digest)
-        if moved is not None and self._rename(moved.whole, name, path):
-            yield Receipt(moved=1)
-        elif (original := known.find_original(path, digest, envelope)) is not None:
-            yield Receipt(skipped=(Skipped(str(path), f"a copy of {original}"),))
-            return
-        yield from self._file(path, name, digest, envelope, documents)
+        is_moved = moved is not None and self._rename(moved.whole, name, path)
+        if not is_moved and (original := known.find_original(path, digest, envelope)) is not None:
+            return Receipt(skipped=(Skipped(str(path), f"a copy of {original}"),))
+        receipt = self._file(path, name, digest, envelope, documents)
         known.note(path, digest)
+        return replace(receipt, moved=int(is_moved))
 
     def _rename(self, old: str, new: str, path: Path) -> bool:
         """Give the source of a file another name and path, unless that name is taken."""
@@ -332,7 +304,7 @@ class Intake:
         digest: bytes,
         envelope: Envelope,
         documents: DocumentReader,
-    ) -> Iterator[Receipt]:
+    ) -> Receipt:
         """Take in a file. Entries of an earlier version that it no longer holds, or holds in
         another place, go in one transaction with the new ones.
         """
@@ -344,28 +316,17 @@ class Intake:
             is_unchanged = bool(before) and all(part.digest == digest for part in before)
             unchanged = sum(entries.size(reader, reader.id, part.name) for part in before)
         if is_unchanged:
-            yield Receipt(unchanged=unchanged)
-            return
+            return Receipt(unchanged=unchanged)
         content = files.read_file(path, source, envelope, documents)
-        lists = in_slices(_of_file(content, digest, resolved, envelope))
-        first = list(islice(lists, SLICES_AT_ONCE + 1))
-        if len(first) > SLICES_AT_ONCE:
-            with self._space.read() as reader:
-                gone = _old_entries(
-                    reader, reader.id, source, path, content, envelope.without_counts()
-                )
-            if not gone:
-                yield from self._staging.take_in(chain(first, lists), Plan())
-                yield Receipt(skipped=content.skipped)
-                return
+        items = list(_of_file(content, digest, resolved, envelope))
         with self._space.write() as writer:
             gone = _old_entries(writer, writer.id, source, path, content, envelope.without_counts())
             self._eraser.remove(writer, gone)
-            receipts = [slices.store(writer, items, Plan()) for items in chain(first, lists)]
+            receipt = store_items(writer, items, Plan())
             if gone:
                 sources.drop_empty_sources(writer, writer.id)
                 self._eraser.queue_scrub(writer)
-        yield replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
+        return replace(receipt, removed=len(gone), skipped=content.skipped)
 
     def _append(
         self, source: str, drafts: Iterable[Draft], record: Record | None, check: Check
@@ -380,39 +341,21 @@ class Intake:
         record: Record | None = None,
         check: Check = lambda: None,
     ) -> Receipt:
-        """Take in entries in one transaction, or slice by slice if they are many.
+        """Store items in one transaction.
 
-        The items are read outside of transactions: they may come from a generator of the caller.
+        They are read outside of it, because a generator of the caller may be slow.
         """
-        lists = in_slices(items)
-        first = list(islice(lists, SLICES_AT_ONCE + 1))
-        receipts: list[Receipt] = []
-
-        def finish(plan: Plan, writer: SpaceWriter) -> None:
-            plan.finish(writer)
-            if record is not None:
-                record(writer, Receipt.total(receipts))
-
-        if len(first) > SLICES_AT_ONCE:
-            wanted = _checking(chain(first, lists), check)
-            receipts.extend(self._staging.take_in(wanted, plan, finish))
-            return Receipt.total(receipts)
-        # Slices of one transaction are stored as one: else each looks up what is in those before.
-        whole = [*chain.from_iterable(first)]
+        whole = list(items)
 
         def store(writer: SpaceWriter) -> Receipt:
-            receipts[:] = [slices.store(writer, whole, plan)]
-            finish(plan, writer)
+            receipt = store_items(writer, whole, plan)
+            plan.finish(writer)
+            if record is not None:
+                record(writer, receipt)
             check()
-            return receipts[0]
+            return receipt
 
         return self._space.change(store)
-
-
-def _checking(lists: Iterable[list[Item]], check: Check) -> Iterator[list[Item]]:
-    for items in lists:
-        yield items
-        check()
 
 
 def _header(stream: Iterator[str]) -> exchange.ExportHeader:
@@ -441,8 +384,6 @@ def _export_items(stream: Iterator[str], keeps: bool, held: list[Item]) -> Itera
         elif keeps:
             # Its own id distinguishes a message from equal ones.
             yield source, item._replace(key=item.id or "")
-        elif item.key:
-            yield source, item
         else:
             yield source, numbering.number(item, source)
 

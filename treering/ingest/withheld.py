@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from typing import Any, Final, get_args
 
 from treering.errors import InputError, JournalCorrupt
-from treering.ingest import exchange, slices
-from treering.ingest.slices import Item, Plan
+from treering.ingest import exchange
+from treering.ingest.items import Item, Plan, store_items
 from treering.journal import damage, entries, sources, stored, writing
 from treering.journal.fields import metadata_json
 from treering.journal.quota import UNLIMITED, Size
@@ -55,7 +55,7 @@ def withhold(
     ids = [draft.id for _, draft in items if isinstance(draft, Draft) and draft.id]
     with _writing(space) as writer:
         _drop_copies(writer, ids)
-        slices.store(writer, items, _STORE)
+        store_items(writer, items, _STORE)
         for each in ids:
             note(writer, [each], "retracted", author, main if each != main else None)
 
@@ -69,7 +69,7 @@ def take_in(space: Space, items: Sequence[Item]) -> None:
     """Store withheld entries and corrections of an export; those that are here stay as they are."""
     if items:
         with _writing(space) as writer:
-            _index(writer, slices.store(writer, items, _STORE).ids)
+            _index(writer, store_items(writer, items, _STORE).ids)
 
 
 def note(
@@ -89,7 +89,7 @@ def note(
         key = secrets.token_hex(8)
         drafts.append((entries.HISTORY, Draft(what, "text", now, metadata=metadata, key=key)))
     # Not refused: what it records is done. ``ensure_room`` is asked before.
-    _index(writer, slices.store(writer, drafts, Plan(is_reserved=True)).ids)
+    _index(writer, store_items(writer, drafts, Plan(is_checked=False)).ids)
 
 
 def _index(writer: SpaceWriter, ids: Collection[str]) -> None:
@@ -180,7 +180,7 @@ def held(space: Space, condition: Filter) -> list[Withheld]:
         corrections = notes(reader, [entry.id for entry in found])
         last = {each.entry_id: each for each in corrections.values()}
     alone = held_alone(space, [entry.id for entry in found])
-    # A proposal that was cut short was finished without its correction.
+    # An export may hold an entry without its corrections.
     return [
         Withheld(entry, last.get(entry.id) or Correction(entry.id, "proposed", entry.added))
         for entry in found

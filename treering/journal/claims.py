@@ -1,4 +1,4 @@
-"""Requests with an idempotency key: who works on one, and the reply that it got.
+"""Requests with an idempotency key, and messages that wait for a reply: who works on them.
 
 A process claims a request before it works on it; the claim holds the presence of the process. The
 reply replaces the claim in the transaction that stores the result. If the process is gone, or has
@@ -14,14 +14,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-from collections.abc import Collection, Iterator, Sequence
+import secrets
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from treering import forks
 from treering.errors import InputError, JournalError, RequestUnderWay
-from treering.journal import entries, leases
+from treering.journal import entries, sources
 from treering.journal.contract import Database, Writer
 from treering.journal.space import UNNAMED, Space, SpaceReader, SpaceWriter
 
@@ -35,9 +37,15 @@ UNDER_WAY: Final = (
     "and it gets the reply of that one"
 )
 
+_ATTEMPT_BITS: Final = 62
 _EXPIRING: Final = ("reply", "claim")
 # Space by space, because the index begins with the space.
 _PAST: Final = "space IN (SELECT id FROM space) AND at < ?"
+
+
+_at_work: set[int] = set()
+"""The attempts of this process that have not ended."""
+forks.call_in_child(_at_work.clear)  # the attempts of the parent end with the parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,9 @@ def claim_request(space: Space, key: str, request: bytes) -> Iterator[RequestCla
     """
     secret = key.encode("utf-8", "surrogateescape")
     digest = hashlib.sha256(secret).digest()
-    with leases.attempt() as attempt:
+    attempt = secrets.randbits(_ATTEMPT_BITS)
+    _at_work.add(attempt)
+    try:
         claim = _begin(space, RequestClaim(digest, hmac.digest(secret, request, "sha256"), attempt))
         try:
             yield claim
@@ -76,6 +86,8 @@ def claim_request(space: Space, key: str, request: bytes) -> Iterator[RequestCla
             if isinstance(claim, RequestClaim):
                 _give_up(space, claim)
             raise
+    finally:
+        _at_work.discard(attempt)
 
 
 def complete(writer: SpaceWriter, claim: RequestClaim, reply: StoredReply, *, quotes: bool) -> None:
@@ -188,9 +200,17 @@ def _reply(reader: SpaceReader, database: Database, claim: RequestClaim) -> Stor
     )
     if row is not None:
         _refuse_another(bytes(row[0]), claim)
-        if row[1] is not None and leases.is_at_work(database, int(row[1]), int(row[2])):
+        if row[1] is not None and _is_at_work(database, int(row[1]), int(row[2])):
             raise RequestUnderWay(UNDER_WAY)
     return None
+
+
+def _is_at_work(database: Database, presence: int, attempt: int) -> bool:
+    """Return whether an attempt has not ended, by its number and the presence of its process."""
+    # Asked first: a process that lost its locks and took them again has another presence since.
+    if attempt in _at_work:
+        return True
+    return presence != database.presence() and database.is_present(presence)
 
 
 def _refuse_another(first: bytes, claim: RequestClaim) -> None:
@@ -232,3 +252,59 @@ def _give_up(space: Space, claim: RequestClaim) -> None:
             )
     except JournalError as error:  # the caller must see the error that stopped the request
         log.warning("the claim on a request stays noted, and is void: %s", error)
+
+
+# ------------------------------------------------------------------- messages without a reply
+
+# A message is marked when it is stored, before a model is asked, and the mark goes with the reply:
+# a killed process leaves it. The same message, sent again, is then not stored twice. While the
+# process that asks is present and has not given up, the same words are another message.
+
+
+def await_reply(writer: Writer, space: int, message: Collection[str], asker: int) -> None:
+    """Mark the entries of a message: the process of that presence asks a model for a reply."""
+    seqs = entries.seqs_of(writer, space, message)
+    writer.many(
+        "INSERT INTO unanswered (entry, space, message, asker) VALUES (?, ?, ?, ?)",
+        ((seq, space, min(seqs), asker) for seq in seqs),
+    )
+
+
+def stop_waiting(writer: Writer, space: int, message: Collection[str], asker: int) -> None:
+    """Note that this process gets no reply to a message, unless it is sent again."""
+    writer.many(
+        "UPDATE unanswered SET asker = NULL WHERE space = ? AND entry = ? AND asker = ?",
+        ((space, seq, asker) for seq in entries.seqs_of(writer, space, message)),
+    )
+
+
+def mark_answered(writer: Writer, space: int, message: Collection[str]) -> None:
+    """Drop the mark of a message, in the transaction that stores the reply."""
+    unmark(writer, entries.seqs_of(writer, space, message))
+
+
+def take_unanswered(
+    writer: Writer, space: int, source: str, is_present: Callable[[int], bool]
+) -> frozenset[str]:
+    """Return the ids of the newest message of a conversation that lacks a reply and an asker.
+
+    All such messages lose their marks: the next message comes after them.
+    """
+    rows = writer.rows(
+        "SELECT u.entry, u.message, e.id, u.asker FROM unanswered u"
+        " JOIN entry e ON e.space = u.space AND e.seq = u.entry"
+        " JOIN source s ON s.space = e.space AND s.id = e.source WHERE u.space = ? AND s.hash = ?",
+        sources.key(space, source),
+    )
+    waiting = [row for row in rows if row[3] is None or not is_present(int(row[3]))]
+    unmark(writer, [int(row[0]) for row in waiting])
+    newest = max((row[1] for row in waiting), default=None)
+    return frozenset(str(row[2]) for row in waiting if row[1] == newest)
+
+
+def unmark(writer: Writer, seqs: Sequence[int]) -> None:
+    """Drop the marks of entries that have a reply, or are about to be erased or changed."""
+    space = writer.space
+    writer.many(
+        "DELETE FROM unanswered WHERE space = ? AND entry = ?", ((space, seq) for seq in seqs)
+    )

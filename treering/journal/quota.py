@@ -1,7 +1,6 @@
 """How much each space may hold: its entries, and the bytes of their texts and metadata.
 
-A space has counters in its row. An import in slices reserves its size before the first slice is
-stored, because it must not stop halfway. Withheld entries and the history of a space are in a
+A space has counters in its row. Withheld entries and the history of a space are in a
 hidden space, which may hold as much again.
 """
 
@@ -56,7 +55,7 @@ class Quota:
         """Raise QuotaExceeded unless the space has room for so much more."""
         if self == UNLIMITED:
             return
-        total = read_size(writer).plus(_read_reserved(writer)).plus(more)
+        total = read_size(writer).plus(more)
         for what, limit in self.limits().items():
             needed = getattr(total, what)
             if needed > limit and getattr(more, what) > 0:
@@ -72,15 +71,6 @@ UNLIMITED = Quota()
 def read_size(reader: SpaceReader) -> Size:
     """Return the size of a space."""
     row = reader.row("SELECT entries, bytes FROM space WHERE id = ?", (reader.space,))
-    return Size(*map(int, row)) if row else Size()
-
-
-def _read_reserved(reader: SpaceReader) -> Size:
-    """Return what imports under way have reserved in a space."""
-    row = reader.row(
-        "SELECT coalesce(sum(entries), 0), coalesce(sum(bytes), 0) FROM intake WHERE space = ?",
-        (reader.name,),
-    )
     return Size(*map(int, row)) if row else Size()
 
 

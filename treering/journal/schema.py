@@ -10,7 +10,7 @@ from typing import Final
 
 from treering.errors import JournalVersionError
 
-FORMAT: Final = 32
+FORMAT: Final = 33
 
 
 def refuse_unreadable(number: int, name: str) -> None:

@@ -28,7 +28,6 @@ _USED: Final = {
     "block_rows": "SELECT id FROM block",
     "block_postings": "SELECT postings FROM block",
     "vector_block_data": "SELECT id FROM vector_block",
-    "intake_slice": "SELECT id FROM intake_slice WHERE NOT taken",
 }
 """The rows in use of each table whose rows are blanked instead of deleted."""
 

@@ -149,15 +149,6 @@ def _new_ids(now: int) -> Iterator[str]:
     return (f"{now // 1000:012x}{number:012x}" for number in itertools.count(first))
 
 
-def measure_new(reader: Reader, space: int, source: int | None, drafts: Sequence[Draft]) -> Size:
-    """Return the size of those drafts that ``append`` would store in a source."""
-    ids = _texts_by_id(reader, space, drafts)
-    digests = [draft.digest() for draft in drafts]
-    known = set() if source is None else _known_digests(reader, space, source, digests)
-    pairs = zip(drafts, digests, strict=True)
-    return Size.measure(draft for draft, each in pairs if draft.id not in ids and each not in known)
-
-
 def _known_digests(reader: Reader, space: int, source: int, digests: Sequence[bytes]) -> set[bytes]:
     """Return the digests that a source holds."""
     known: set[bytes] = set()
@@ -189,14 +180,6 @@ def _insert(writer: Writer, space: int, source: int, new: Sequence[NewEntry]) ->
             for entry, body in zip(new, bodies, strict=True)
         ],
     )
-
-
-def refuse_other_texts(reader: Reader, space: int, drafts: Sequence[Draft]) -> None:
-    """Raise InputError if the space has an entry with the id of a draft and another text."""
-    text_by_id = _texts_by_id(reader, space, drafts)
-    for draft in drafts:
-        if draft.id in text_by_id:
-            _refuse_other_text(draft, text_by_id)
 
 
 def _texts_by_id(

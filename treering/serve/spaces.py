@@ -15,7 +15,6 @@ from typing import TypeVar
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
 from treering.errors import JournalError, LLMNotConfigured
-from treering.ingest.staging import recover_all
 from treering.journal import claims, storage
 from treering.journal.contract import Database, Reader
 from treering.journal.fields import checked_name
@@ -184,7 +183,6 @@ class Spaces:
 
 
 def _upkeep(database: Database, uses: Mapping[str, int]) -> None:
-    recover_all(database)
     retry(database)
     try:
         claims.expire(database)

@@ -16,9 +16,7 @@ from treering.errors import JournalError, JournalFull, UnknownSpace
 from treering.journal import (
     claims,
     entries,
-    leases,
     sources,
-    staged,
     storage,
     stored,
     tombstones,
@@ -45,10 +43,7 @@ from treering.views.foreign import tables_of
 
 log = logging.getLogger("treering")
 
-WORDS = (
-    *("statement", "memo_version", "node", "code_change", "reply", "work_error"),
-    "intake",
-)
+WORDS = ("statement", "memo_version", "node", "code_change", "reply", "work_error")
 """Tables that hold words of entries in rows that are deleted or resized: copies of these may stay
 in the file."""
 
@@ -262,7 +257,7 @@ class Eraser:
         if "reply" in tables:
             claims.erase_replies(writer, seqs)
         if "unanswered" in tables:
-            leases.unmark(writer, seqs)
+            claims.unmark(writer, seqs)
         if "claim_entry" in tables:
             claims.erase_messages(writer, seqs)
         if "work" in tables:
@@ -288,10 +283,10 @@ def _told_if_full() -> Iterator[None]:
 def _remove_space(database: Database, name: str) -> Forgotten:
     """Delete the rows of a space. Raises UnknownName."""
     with Space(database, name).write() as writer:
-        if not writer.is_there and not writer.is_keyed and not staged.is_there(writer, name):
+        if not writer.is_there and not writer.is_keyed:
             writer.ensure_there()
             raise UnknownSpace(f"there is no space {name!r}: the file has none")
-        # A space that only a key or an import names gets its number here: the row keeps the
+        # A space that only a key names gets its number here: the row keeps the
         # scrubbing of its name queued.
         seqs = list(entries.matching_seqs(writer, writer.id, Filter()))
         erased = entries.identities(writer, seqs)
@@ -308,13 +303,12 @@ def _remove_rows(writer: Writer, space: int, name: str) -> dict[str, int]:
     storage.blank_space(writer, space)
     for model in all_models(writer):
         vector_blocks.drop(writer, space, model)
-    staged.drop(writer, name)
     # Rows refer to each other in every direction, so references are checked at the end.
     writer.defer_references()
     gone: dict[str, int] = {}
     for table in writer.tables():
         if "space" in table.columns:
-            # Most tables have the number of the space; keys and staged imports have its name.
+            # Most tables have the number of the space; keys have its name.
             value = name if "space" in table.texts else space
             gone[table.name] = writer.execute(
                 f'DELETE FROM "{table.name}" WHERE space = ?', (value,)

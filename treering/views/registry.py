@@ -24,7 +24,7 @@ from treering.errors import (
     MissingExtra,
     ViewError,
 )
-from treering.journal import entries, ledger, quota, staged, storage
+from treering.journal import entries, ledger, quota, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Context, Filter, Hit, Level, Mode, Progress, Stats
@@ -179,16 +179,16 @@ class Views:
 
     # ------------------------------------------------------------------ keeping up to date
 
-    def build(self, progress: Progress | None = None, *, wait: bool = True) -> None:
+    def build(self, progress: Progress | None = None, *, added: int = 0, wait: bool = True) -> None:
         """Let all views read the journal.
 
         Work that the embedder or the disk fails stays queued.
 
         One thread builds until nothing is left, so that threads adding at the same time find their
-        entries indexed, many in one batch. While somebody takes in much, who indexes it in the end,
-        others build for a few seconds and leave the rest to that one. Failures are logged, not
-        raised: the entries are durable already, and an error would suggest that they are not.
-        Raises JournalCorrupt.
+        entries indexed, many in one batch. After a few seconds the rest is left pending if it is
+        more than the caller has ``added``: another process takes in much, and indexes it. Failures
+        are logged, not raised: the entries are durable already, and an error would suggest that
+        they are not. Raises JournalCorrupt.
         """
         patience_s = BUILD_PATIENCE_S if wait else 0
         if not self._follower.turn.acquire(timeout=patience_s):
@@ -202,7 +202,7 @@ class Views:
                     leave=lambda: (
                         time.monotonic() > until
                         and self._fragments.deriver is None
-                        and staged.is_under_way(self._space.database, self._space.name)
+                        and self.count_pending() > added
                     ),
                 )
         finally:

@@ -22,18 +22,15 @@ PAUSE_S: Final = 0.05
 """Between two checks that older transactions have ended."""
 
 HEAPS: Final = (
-    *("body", "label", "intake_slice", "vector_data"),
-    *("block_rows", "block_postings", "vector_block_data"),
+    *("body", "label", "vector_data", "block_rows", "block_postings", "vector_block_data"),
 )
 """Tables whose rows are deleted or changed where SQLite overwrites them. That of the neighbours is
 not among them: see ``nearest.index_sizes``."""
 
 NUMBERED: Final = frozenset(
-    (*HEAPS, "statement", "memo_version", "node", "code_change", "reply", "work_error", "intake")
+    (*HEAPS, "statement", "memo_version", "node", "code_change", "reply", "work_error")
 )
-"""Tables whose indexes hold numbers and digests, besides names of spaces in those of imports."""
-
-IMPORTS: Final = frozenset(("intake", "intake_slice"))
+"""Tables whose indexes hold numbers and digests."""
 
 _OLDER: Final = """
     SELECT 1 FROM (
@@ -126,8 +123,6 @@ def _rebuild(
     keeps others out of a table, so the tables of entries lack such an index.
     """
     with_words = set(tables) - NUMBERED
-    if "space" in with_words:  # a space was removed, with its name
-        with_words |= IMPORTS
     rows = connection.execute(_DIVIDED, (sorted(with_words),)).fetchall() if with_words else []
     if not patient and sum(size for _, _, size in rows) > SMALL:
         return False

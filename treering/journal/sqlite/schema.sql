@@ -27,7 +27,7 @@ CREATE TABLE space (
     corrected INTEGER NOT NULL DEFAULT 0      -- whether a hidden space has its history
 );
 
--- The texts that users wrote. The rows of body, label, vector_data and intake_slice are appended,
+-- The texts that users wrote. The rows of body, label and vector_data are appended,
 -- overwritten in place when they are erased, and deleted only when the file is rewritten: so SQLite
 -- moves none of them and leaves no copy behind.
 CREATE TABLE body (
@@ -434,28 +434,6 @@ CREATE TABLE claim_entry (
     FOREIGN KEY (space, key) REFERENCES claim (space, key) ON DELETE CASCADE
 );
 CREATE INDEX claim_entry_by_claim ON claim_entry (space, key);
-
--- An import that is too large for one transaction: staged in slices, and stored once all are there.
-CREATE TABLE intake (
-    id       INTEGER PRIMARY KEY AUTOINCREMENT,
-    space    TEXT    NOT NULL,                -- by name: a space that gets nothing is not made
-    presence INTEGER NOT NULL,                -- of the process that works on it
-    attempt  INTEGER NOT NULL,                -- random; a process that takes it over sets another
-    whole    INTEGER NOT NULL DEFAULT 0,      -- 1: all slices are here, and will be stored
-    entries  INTEGER NOT NULL DEFAULT 0,      -- that it reserves in the quota of its space
-    bytes    INTEGER NOT NULL DEFAULT 0,      -- reserved for their texts and metadata
-    plan     TEXT    NOT NULL                 -- everything of it but entries, as JSON
-);
-CREATE INDEX intake_by_space ON intake (space);
-
--- A slice may outlive its intake.
-CREATE TABLE intake_slice (
-    id     INTEGER PRIMARY KEY AUTOINCREMENT,
-    intake INTEGER NOT NULL,
-    items  BLOB    NOT NULL,                  -- JSON
-    taken  INTEGER NOT NULL DEFAULT 0         -- 1: stored, or not wanted; items are blank
-);
-CREATE INDEX intake_slice_waiting ON intake_slice (intake, id) WHERE NOT taken;
 
 -- Without statistics SQLite takes all indexes for equally good, and an index by space leads to all
 -- rows of one where that by number leads to a few. Rows of the table or index, rows of a space, and

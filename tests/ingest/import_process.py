@@ -1,4 +1,4 @@
-"""A process that is gone in the middle of an import: ``python -m tests.ingest.staging_process``.
+"""A process that is gone in the middle of an import: ``python -m tests.ingest.import_process``.
 
 Arguments: the file or URL, the space, and the write transaction with which the process ends,
 uncommitted.
@@ -16,7 +16,6 @@ from pathlib import Path
 from tests import programs
 from tests.embedders import HashingEmbedder
 from treering.ingest import exchange
-from treering.ingest.slices import SLICE_ENTRIES, SLICES_AT_ONCE
 from treering.journal.contract import Database, Writer
 from treering.journal.open import open_database
 from treering.memory import Memory
@@ -24,16 +23,13 @@ from treering.memory import Memory
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60
 
-SLICES = SLICES_AT_ONCE + 1
-COUNT = (SLICES - 1) * SLICE_ENTRIES + 1
-WRITES = 1 + SLICES + 1 + SLICES + 1
-"""Transactions of an import: its beginning, staging each slice, whole, taking in each, the end."""
+COUNT = 600
 
 
 def killed(url: Path | str, space: str, last: int) -> None:
     """Begin an import in a process that ends with its n-th write transaction."""
     process = programs.run(
-        [sys.executable, "-m", "tests.ingest.staging_process", str(url), space, str(last)],
+        [sys.executable, "-m", "tests.ingest.import_process", str(url), space, str(last)],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         timeout=TIMEOUT_S,
     )

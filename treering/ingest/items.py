@@ -1,14 +1,12 @@
-"""Entries on their way into a space: cut into slices, written as JSON, stored."""
+"""Store the entries of an import and the notes on them, within a transaction."""
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
 from treering.errors import InputError, UnknownName
 from treering.ingest.exchange import SupersededLine
@@ -24,13 +22,6 @@ from treering.views.tree.settings import load_tree_settings
 
 log = logging.getLogger("treering")
 
-SLICE_ENTRIES: Final = 250
-SLICE_CHARS: Final = 1 << 17
-"""A slice is stored in some hundredths of a second: others wait no longer for it."""
-
-SLICES_AT_ONCE: Final = 4
-"""So many slices are one transaction; larger imports are staged."""
-
 SameText = MutableMapping[str, str]
 """Ids of an import whose text its source has under another id, and that id."""
 
@@ -41,8 +32,6 @@ of which one holds instead of the other, or an entry that was forgotten."""
 FORGOTTEN = "messages that were forgotten here"
 """Why an import leaves them out."""
 
-_TIMES: Final = ("at", "added", "expires")
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -52,23 +41,15 @@ class Plan:
     what cannot be said of two entries any more is left out; else both are errors. ``appends``: the
     source no longer holds just what a file brought. ``again_forgotten``: entries that were
     forgotten are taken in, too.
-    ``settings`` are those of an import, and None for anything else.
+    ``settings`` are those of an import, and None for anything else. Unless ``is_checked``, a space
+    may exceed its quota.
     """
 
     keeps: bool = False
     appends: bool = False
     settings: dict[str, Any] | None = None
     again_forgotten: bool = False
-    is_reserved: bool = False
-
-    def to_json(self) -> str:
-        """The plan as a text."""
-        return json.dumps(asdict(self), ensure_ascii=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Plan:
-        """The inverse of ``to_json``."""
-        return cls(**json.loads(text))
+    is_checked: bool = True
 
     def finish(self, writer: SpaceWriter) -> None:
         """Do what comes after the last entry, in its transaction. Raises InputError."""
@@ -83,32 +64,17 @@ class Plan:
             tree_store.fell(writer)
 
 
-def in_slices(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """The items in lists that are stored in one transaction each."""
-    slice_: list[Item] = []
-    chars = 0
-    for item in items:
-        slice_.append(item)
-        chars += len(item[1].text) if isinstance(item[1], Draft) else 0
-        if len(slice_) >= SLICE_ENTRIES or chars >= SLICE_CHARS:
-            yield slice_
-            slice_, chars = [], 0
-    if slice_:
-        yield slice_
-
-
-def store(
+def store_items(
     writer: SpaceWriter,
     items: Sequence[Item],
     plan: Plan,
-    same: SameText | None = None,
 ) -> Receipt:
-    """Store a slice. ``same`` is that of the slices before, and is added to.
+    """Store items in their order.
 
-    Raises InputError for an id that is here with another text, and InputError or UnknownName for
-    what cannot be said of two entries, unless kept.
+    Raises InputError for an id that is here with another text, and for a circle of entries that
+    supersede each other, unless kept.
     """
-    same = {} if same is None else same
+    same: SameText = {}
     receipts: list[Receipt] = []
     for (source, _), group in groupby(items, key=_kind_of):
         members = [item for _, item in group]
@@ -137,8 +103,9 @@ def _say(writer: SpaceWriter, line: SupersededLine, plan: Plan, same: SameText) 
     older, newer = same.get(line.older, line.older), same.get(line.newer, line.newer)
     try:
         supersede(writer, older, newer)
-    except (InputError, UnknownName) as error:
-        if not plan.keeps and not tombstones.erased_among(writer, [older, newer]):
+    except InputError as error:
+        # An export lacks entries that are damaged or were forgotten.
+        if not plan.keeps and not isinstance(error, UnknownName):
             raise
         log.warning("left out that %r is superseded by %r: %s", older, newer, error)
 
@@ -168,7 +135,7 @@ def _append(
     wanted = _without_forgotten(writer, drafts, plan)
     new = _new_ids(writer, wanted) if plan.keeps else wanted
     queue = changes.VIEW if source == changes.SOURCE else None
-    done = writing.append(writer, writer.id, place, new, queue, is_checked=not plan.is_reserved)
+    done = writing.append(writer, writer.id, place, new, queue, is_checked=plan.is_checked)
     ids = done.ids
     if plan.appends and ids:
         sources.leave_file(writer, writer.id, place)
@@ -217,38 +184,5 @@ def _new_ids(writer: SpaceWriter, drafts: Sequence[Draft]) -> list[Draft]:
     return new
 
 
-def to_json(items: Sequence[Item]) -> bytes:
-    """A slice as JSON."""
-    return json.dumps([[source, _row(item)] for source, item in items], ensure_ascii=False).encode()
-
-
-def from_json(stored: bytes) -> list[Item]:
-    """The inverse of ``to_json``."""
-    return [(source, _item(row)) for source, row in json.loads(stored)]
-
-
 def _kind_of(item: Item) -> tuple[str, bool]:
     return item[0], isinstance(item[1], Draft)
-
-
-def _row(item: Draft | FileSource | SupersededLine | Tombstone) -> dict[str, Any] | list[Any]:
-    if isinstance(item, SupersededLine):
-        return asdict(item)
-    if isinstance(item, Tombstone):
-        return {name: value.hex() for name, value in item._asdict().items()}
-    if isinstance(item, FileSource):
-        return asdict(item) | {"digest": item.digest.hex() if item.digest else None}
-    return [value.isoformat() if isinstance(value, datetime) else value for value in item]
-
-
-def _item(row: dict[str, Any] | list[Any]) -> Draft | FileSource | SupersededLine | Tombstone:
-    if isinstance(row, dict):
-        if "key" in row:
-            return Tombstone(bytes.fromhex(row["key"]), bytes.fromhex(row["digest"]))
-        if "older" in row:
-            return SupersededLine(**row)
-        return FileSource(**row | {"digest": row["digest"] and bytes.fromhex(row["digest"])})
-    values = dict(zip(Draft._fields, row, strict=True))
-    for name in _TIMES:
-        values[name] = values[name] and datetime.fromisoformat(values[name])
-    return Draft(**values)
