@@ -22,7 +22,6 @@ from treering.journal import entries
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.serve.problems import StopMiddleware
 from treering.serve.threads import THREADS, Kind, Threads
-from treering.serve.traces import Traces
 
 WAIT_S = 30
 
@@ -37,7 +36,7 @@ def test_a_model_that_hangs_does_not_keep_the_server_from_stopping(kind: Kind) -
         return "late"
 
     async def test() -> None:
-        threads = Threads(Traces(None))
+        threads = Threads()
         written = asyncio.create_task(threads.run("write", partial(lambda: "written")))
         hanging = asyncio.create_task(threads.run(kind, partial(hang)))
         assert await asyncio.to_thread(begun.wait, WAIT_S)

@@ -49,7 +49,6 @@ from treering.serve.proxy.route import Proxy, ProxyTurn
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant
 from treering.serve.threads import Threads
-from treering.serve.traces import Traces
 
 
 @contextmanager
@@ -187,7 +186,7 @@ def test_a_reply_from_what_is_forgotten_while_it_is_stored_does_not_stay(
         asked = CompletionRequest(PROTOCOLS[0], {"messages": [user("What is the cat's name?")]})
         shown = memory._conversations.digests([entries(open_memory)[0].id])
         database = memory._database
-        tenant = Tenant("default", memory, database, Threads(Traces(None)), lambda _: None)
+        tenant = Tenant("default", memory, database, Threads(), lambda _: None)
         turn = ProxyTurn(tenant, asked, "talk", tuple(asked.history()), shown)
         proxy = Proxy(ServerSettings(path))
         reply = UpstreamReply(PROTOCOLS[0], streams=False, max_bytes=1_000)

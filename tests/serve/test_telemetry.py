@@ -1,22 +1,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from starlette.testclient import TestClient
 
 from tests.embedders import HashingEmbedder, down
 from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.serve import traces
-from treering.serve.app import create_app
 from treering.serve.metrics import MEMORY
-from treering.serve.settings import ServerSettings
-from treering.serve.traces import Traces
 
 
 def samples(client: TestClient) -> dict[str, float]:
@@ -74,49 +64,3 @@ def test_metrics_name_no_space_and_quote_nothing(client: TestClient) -> None:
     text = client.get("/metrics").text
     assert "ana" not in text
     assert "secret" not in text
-
-
-@pytest.fixture
-def spans() -> InMemorySpanExporter:
-    return InMemorySpanExporter()
-
-
-@pytest.fixture
-def traced(path: Path, spans: InMemorySpanExporter) -> Iterator[TestClient]:
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(spans))
-    app = create_app(ServerSettings(path, embedder=HashingEmbedder()), Traces(provider))
-    with TestClient(app, base_url="http://localhost") as client:
-        yield client
-
-
-def named(spans: InMemorySpanExporter, name: str) -> ReadableSpan:
-    [found] = [span for span in spans.get_finished_spans() if span.name == name]
-    return found
-
-
-def test_a_request_and_the_calls_it_makes_are_one_trace(
-    traced: TestClient, spans: InMemorySpanExporter
-) -> None:
-    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    traced.get("/v1/stats", headers={"traceparent": parent})
-    request, call = named(spans, "GET /v1/stats"), named(spans, "Memory.stats")
-    assert request.context is not None
-    assert f"{request.context.trace_id:x}" == "af7651916cd43dd8448eb211c80319c"
-    assert call.parent is not None
-    assert call.parent.span_id == request.context.span_id
-    assert request.attributes is not None
-    assert request.attributes["http.response.status_code"] == 200
-
-
-def test_without_an_endpoint_there_are_no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in traces.ENDPOINTS:
-        monkeypatch.delenv(name, raising=False)
-    assert traces.from_environment().provider is None
-
-
-def test_with_an_endpoint_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    found = traces.from_environment()
-    assert found.provider is not None
-    found.close()

@@ -33,10 +33,9 @@ from treering.serve.settings import ServerSettings
 from treering.serve.settling import IdleSettler, Settling
 from treering.serve.spaces import Spaces
 from treering.serve.threads import SHARE
-from treering.serve.traces import Traces
 
 
-def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAPI:
+def create_app(settings: ServerSettings) -> FastAPI:
     """Return the server as an ASGI application, which closes the memory's file when it ends.
 
     Raise InputError if other machines could reach it without a key, LLMNotConfigured for pending
@@ -46,8 +45,8 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
         raise LLMNotConfigured(HOW_TO_CONFIGURE, hint=Hint.CHOOSE_LLM, param="llm")
     if find_spec("mcp") is None:  # imported when a client first asks for it
         raise MissingExtra.of("mcp", "serve")
-    traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
-    spaces = Spaces(settings, traces, metrics)
+    metrics, settling = Metrics(), Settling()
+    spaces = Spaces(settings, metrics)
     try:
         access = Access(settings, spaces.database)
         if access.is_open:  # the space of callers that name none
@@ -62,7 +61,6 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            stack.callback(traces.close)
             stack.callback(lambda: spaces.close(access.take_uses()))
             await stack.enter_async_context(mcp.lifespan())
             await stack.enter_async_context(proxy.lifespan())
@@ -93,12 +91,12 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *operation_routes()]
     if access.issuer is not None:
         app.router.routes += access.issuer.routes()
-    _add_middleware(app, settings, access, metrics, traces)
+    _add_middleware(app, settings, access, metrics)
     return app
 
 
 def _add_middleware(
-    app: FastAPI, settings: ServerSettings, access: Access, metrics: Metrics, traces: Traces
+    app: FastAPI, settings: ServerSettings, access: Access, metrics: Metrics
 ) -> None:
     """Add the layers, the innermost first: the last one added sees a request first."""
     app.add_middleware(
@@ -115,8 +113,4 @@ def _add_middleware(
         max_bytes=settings.max_bytes,
         larger={upkeep.IMPORT_PATH: settings.max_import_bytes},
     )
-    if traces.provider is not None:
-        from starlette.middleware.opentelemetry import OpenTelemetryMiddleware
-
-        app.add_middleware(OpenTelemetryMiddleware, tracer_provider=traces.provider)
     app.add_middleware(MetricsMiddleware, metrics=metrics, logs=settings.log_requests)

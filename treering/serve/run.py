@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from treering.errors import InputError, MissingExtra
-from treering.serve import traces
 from treering.serve.app import create_app
 from treering.serve.settings import REQUEST_LOG, STOP_WITHIN_S, ServerSettings
 
@@ -37,7 +36,7 @@ def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
     """
     with _open_port(settings) as listening:
         # After the port: the running server closes the files that the application opens.
-        app = create_app(settings, traces.from_environment())
+        app = create_app(settings)
         if settings.log_requests:
             requests = logging.getLogger(REQUEST_LOG)
             requests.addHandler(logging.StreamHandler())

@@ -28,7 +28,6 @@ from treering.serve.metrics import Metrics
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant
 from treering.serve.threads import Threads, start_task
-from treering.serve.traces import Traces
 from treering.views.erase import retry
 from treering.views.fragments.build import space_embedder
 from treering.views.registry import Views
@@ -52,7 +51,7 @@ def today() -> int:
 class Spaces:
     """The tenants of a file. They share its connections, the embedding model and the LLM."""
 
-    def __init__(self, settings: ServerSettings, traces: Traces, metrics: Metrics) -> None:
+    def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
         self._embedder = settings.embedder
         self._metrics = metrics
         self._code_roots = settings.code_roots
@@ -65,7 +64,7 @@ class Spaces:
         self._embedders: dict[str, Embedder] = {}
         self._embedders_lock = threading.Lock()
         self._opening: dict[str, asyncio.Task[None]] = {}
-        self._threads = Threads(traces)
+        self._threads = Threads()
         self.calls_left = 0
         """The number of calls under way when the spaces were closed."""
 

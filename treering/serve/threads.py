@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextvars import copy_context
 from functools import partial
 from typing import Any, Generic, Literal, TypeVar
-
-from treering.serve.traces import Traces
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -41,8 +38,7 @@ def start_task(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
 class Threads:
     """A pool of threads for each kind of call, so that no kind waits for another."""
 
-    def __init__(self, traces: Traces) -> None:
-        self._traces = traces
+    def __init__(self) -> None:
         self._pools = {
             kind: ThreadPoolExecutor(count, f"treering-{kind}") for kind, count in THREADS.items()
         }
@@ -50,12 +46,10 @@ class Threads:
 
     async def run(self, kind: Kind, work: partial[T]) -> T:
         """Run a call in a thread of that kind; raise its errors."""
-        name = getattr(work.func, "__qualname__", type(work.func).__name__)
-        with self._traces.span(name):
-            call = self._pools[kind].submit(copy_context().run, work)
-            self._under_way[kind].add(call)
-            call.add_done_callback(self._under_way[kind].discard)
-            return await asyncio.wrap_future(call)
+        call = self._pools[kind].submit(work)
+        self._under_way[kind].add(call)
+        call.add_done_callback(self._under_way[kind].discard)
+        return await asyncio.wrap_future(call)
 
     def close(self, patience_s: float = PATIENCE_S) -> int:
         """Wait for the calls that have begun, cancel the others; return how many are not done.

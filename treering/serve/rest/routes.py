@@ -105,7 +105,6 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
                 result = replace(result, copies=0)
             return result[offset : offset + limit] if operation.in_parts else result
 
-        work.__qualname__ = operation.method.__qualname__  # the name of its span in a trace
         return await _WORK[operation.work](tenant, work)
 
     endpoint.__signature__ = Signature(_parameters(operation, in_path))  # type: ignore[attr-defined]
