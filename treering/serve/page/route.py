@@ -12,11 +12,11 @@ from starlette.routing import Route
 
 from treering.journal.entries import EntryNames, names
 from treering.journal.space import Space
-from treering.serve.page.markdown import MarkdownNode, parse_markdown
 from treering.serve.page.story import (
     EntryStory,
     ForgetPreview,
     TreePart,
+    format_markdown,
     preview,
     story,
     tree_part,
@@ -83,9 +83,9 @@ class MarkdownRequest(Body):
 
 
 @router.post("/markdown")
-async def markdown(body: MarkdownRequest, tenant: Asking) -> list[MarkdownNode]:
-    """A text in Markdown as a tree of elements."""
-    return list(await tenant.call(parse_markdown, check_text(body.text, "the text")))
+async def markdown(body: MarkdownRequest, tenant: Asking) -> str:
+    """A text in Markdown as HTML; its own markup stays text."""
+    return await tenant.call(format_markdown, check_text(body.text, "the text"))
 
 
 @router.post("/forget-preview")

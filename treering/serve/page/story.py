@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from markdown_it import MarkdownIt
 
 from treering.errors import InputError, UnknownName
 from treering.hints import Hint
 from treering.ingest.where import Where, to_filter
 from treering.memory import Memory, memory_parts
 from treering.records import Entry, Filter
-from treering.serve.page.markdown import MarkdownNode, format_if_marked
 from treering.views.facts.view import Fact
 from treering.views.memos.record import Memo
 from treering.views.tree.node import TreeNode
@@ -22,6 +26,14 @@ SHOWN = 20
 
 FOLLOWED = 500
 """Entries whose places in the tree a preview reads: about a second of work."""
+
+MARKDOWN_CHARS: Final = 100_000
+"""Longer texts stay as written: the parser takes a second for 300,000 characters."""
+
+# A line end in a note is meant as one.
+_MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
+_MARKDOWN.enable(["table", "strikethrough"])
+_FORMAT: Final = re.compile(r"<(?!/?p>|br)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +48,11 @@ class LeafPlace:
 class EntryStory:
     """An entry, its places in the tree, and its memos and facts.
 
-    ``formatted`` is its text as Markdown; None if it is plain.
+    ``formatted`` is its text as HTML by its Markdown; None if it has none.
     """
 
     entry: Entry
-    formatted: tuple[MarkdownNode, ...] | None
+    formatted: str | None
     places: tuple[LeafPlace, ...]
     memos: tuple[Memo, ...]
     facts: tuple[Fact, ...]
@@ -65,13 +77,23 @@ class ForgetPreview:
     partial: bool
 
 
+def format_markdown(text: str) -> str:
+    """Return a text as HTML by its Markdown; its own markup stays text."""
+    return _MARKDOWN.render(text) if len(text) <= MARKDOWN_CHARS else html.escape(text)
+
+
+def _format_if_marked(text: str) -> str | None:
+    formatted = format_markdown(text)
+    return formatted if _FORMAT.search(formatted) else None
+
+
 def story(memory: Memory, entry_id: str) -> EntryStory:
     """Return the story of an entry. Raise UnknownName."""
     entry = memory.get(entry_id)
     tree = memory_parts(memory).views.tree_so_far(0.0)  # without a wait for the tree to grow
     places = tuple(_place(tree, leaf) for leaf in tree.find(entry_id))
     facts = tuple(fact for fact in memory.facts.all() if fact.entry_id == entry_id)
-    text = None if entry.kind == "code" else format_if_marked(entry.text)
+    text = None if entry.kind == "code" else _format_if_marked(entry.text)
     return EntryStory(entry, text, places, _memos(memory, [entry_id]), facts)
 
 

@@ -97,10 +97,10 @@ function prompted(shown, open = false) {
 }
 
 async function replied(reply) {
-  const nodes = await post("page/markdown", { text: reply.text });
+  const html = await post("page/markdown", { text: reply.text });
   const cited = reply.citations ?? [];
   return [
-    h("div", { class: "text formatted" }, formatted(nodes)),
+    h("div", { class: "text formatted" }, formatted(html)),
     cited.length ? h("ul", { class: "plain cited" }, cited.map((passage) => h("li", {},
       `[${passage.number}] `, h("a", { href: toEntry(passage.hits[0].entry_id) }, passage.source), " ", when(passage.at)))) : null,
     reply.dangling?.length ? h("p", { class: "problem" }, `It cites ${reply.dangling.map((number) => `[${number}]`).join(", ")}, which it was not shown.`) : null,

@@ -1,4 +1,4 @@
-// Elements from values. Text only ever becomes text: nothing here reads markup.
+// Elements from values. Text only ever becomes text, or elements of a short list.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -104,16 +104,23 @@ const ELEMENTS = new Set(["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "
   "strong", "em", "s", "span", "br", "hr", "table", "thead", "tbody", "tr", "th", "td"]);
 const LINK = /^(https?|mailto):/i;
 
-/** The elements of a text that the server has taken apart; what is not known here stays text. */
-export function formatted(nodes) {
-  return nodes.map((node) => {
-    if (node.tag === null) return node.text;
-    const inside = formatted(node.children);
-    if (node.tag === "a" && LINK.test(node.href)) {
-      return h("a", { href: node.href, rel: "noopener noreferrer", target: "_blank" }, inside);
+/** The elements of a text that the server has formatted; of an unknown one only the text. The parsed document runs and
+ * loads nothing, and no attribute is taken over but the address of a link. */
+export function formatted(html) {
+  return known(new DOMParser().parseFromString(html, "text/html").body);
+}
+
+function known(parent) {
+  return [...parent.childNodes].map((node) => {
+    if (node.nodeType === Node.TEXT_NODE) return node.data;
+    const tag = node.nodeName.toLowerCase();
+    if (tag === "img") return node.alt; // a picture would be fetched from elsewhere
+    const inside = known(node);
+    if (tag === "a" && LINK.test(node.getAttribute("href"))) {
+      return h("a", { href: node.getAttribute("href"), rel: "noopener noreferrer", target: "_blank" }, inside);
     }
-    if (!ELEMENTS.has(node.tag)) return inside;
-    return h(node.tag, node.tag === "pre" ? { class: "code", tabindex: "0" } : {}, inside);
+    if (!ELEMENTS.has(tag)) return inside;
+    return h(tag, tag === "pre" ? { class: "code", tabindex: "0" } : {}, inside);
   });
 }
 

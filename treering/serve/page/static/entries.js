@@ -130,17 +130,17 @@ export async function entry(page, _, id) {
 }
 
 /** The text, formatted if it is Markdown; as it is written at a press; and the way to correct it. */
-function whole(found, nodes) {
+function whole(found, html) {
   const plain = h("p", { class: `text whole ${found.kind}` }, found.text);
   const body = h("div", {});
   const tools = h("p", { class: "row tools-below" });
-  let isPlain = !nodes;
+  let isPlain = !html;
   const swap = h("button", { type: "button", class: "quiet", on: { click: () => { isPlain = !isPlain; draw(); } } });
   const correct = h("button", { type: "button", class: "quiet", on: { click: () => correcting(body, tools, found, draw) } }, "Correct…");
   function draw() {
-    fill(body, isPlain ? plain : h("div", { class: "text whole formatted" }, formatted(nodes)));
+    fill(body, isPlain ? plain : h("div", { class: "text whole formatted" }, formatted(html)));
     fill(swap, isPlain ? "Formatted" : "As it is written");
-    fill(tools, correct, nodes ? swap : null);
+    fill(tools, correct, html ? swap : null);
   }
   draw();
   return [body, tools];
