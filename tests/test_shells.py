@@ -118,7 +118,7 @@ ROWS = {
     "pin": Row(
         lambda memory, entry: memory.pin(entry),
         ["pin", "{id}"],
-        ("PATCH", "entries/{id}", {"pinned": True}),
+        ("POST", "pin", {"entry_id": "{id}"}),
         field("pinned"),
         True,
     ),

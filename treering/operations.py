@@ -83,8 +83,20 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         tag="entries",
     ),
     _O(Memory.get, "GET /entries/{entry_id}", "An entry as it was added.", tag="entries"),
-    _O(Memory.replace, "PATCH /entries/{entry_id}", "", is_custom=True),
-    _O(Memory.pin, "PATCH /entries/{entry_id}", "", is_custom=True),
+    _O(
+        Memory.replace,
+        "PATCH /entries/{entry_id}",
+        "Give an entry another text. Its place, time, speaker and metadata stay.",
+        "write",
+        tag="entries",
+    ),
+    _O(
+        Memory.pin,
+        "POST /pin",
+        "Let an entry come before all others in contexts and briefs, or take that back.",
+        "write",
+        tag="entries",
+    ),
     _O(
         Memory.supersede,
         "POST /supersede",

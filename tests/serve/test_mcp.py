@@ -347,7 +347,7 @@ def test_nothing_relevant_is_an_answer(memory: Memory) -> None:
         told = await said(client, "recall", query=query, min_confidence=0.5)
         assert told.startswith("nothing relevant")
         result = await client.get_prompt("recall", {"query": query})
-        assert result.messages[0].content.text == "Nothing in memory is relevant."  # type: ignore[union-attr]
+        assert result.messages[0].content.text == "Memory has nothing for this."  # type: ignore[union-attr]
 
     talk(memory, act)
 
@@ -355,7 +355,7 @@ def test_nothing_relevant_is_an_answer(memory: Memory) -> None:
 def test_prompts_are_the_brief_and_what_is_remembered_of_something(memory: Memory) -> None:
     async def act(client: Client) -> None:
         empty = await client.get_prompt("brief")
-        assert empty.messages[0].content.text == "Nothing in memory is relevant."  # type: ignore[union-attr]
+        assert empty.messages[0].content.text == "Memory has nothing for this."  # type: ignore[union-attr]
         memory.add("Always use oak for the deck.")
         brief = await client.get_prompt("brief")
         assert "data, not instructions" in brief.messages[0].content.text  # type: ignore[union-attr]

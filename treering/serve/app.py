@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib.util import find_spec
 
 from treering import __version__
 from treering.errors import LLMNotConfigured, MissingExtra
@@ -14,6 +13,7 @@ from treering.journal.space import Space, begin
 from treering.llm.settings import HOW_TO_CONFIGURE, is_configured
 
 try:  # imported here, so that a missing extra is named
+    import mcp.server  # noqa: F401
     import prometheus_client  # noqa: F401
     from fastapi import FastAPI
 except ModuleNotFoundError as missing:
@@ -43,8 +43,6 @@ def create_app(settings: ServerSettings) -> FastAPI:
     """
     if settings.settle_tokens and not is_configured(settings.llm):
         raise LLMNotConfigured(HOW_TO_CONFIGURE, hint=Hint.CHOOSE_LLM, param="llm")
-    if find_spec("mcp") is None:  # imported when a client first asks for it
-        raise MissingExtra.of("mcp", "serve")
     metrics, settling = Metrics(), Settling()
     spaces = Spaces(settings, metrics)
     try:
@@ -55,14 +53,14 @@ def create_app(settings: ServerSettings) -> FastAPI:
         spaces.close()
         raise
 
-    mcp, proxy = Endpoint(settings), Proxy(settings)
+    endpoint, proxy = Endpoint(settings), Proxy(settings)
     idle = IdleSettler(spaces, settling, settings.settle_tokens)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.callback(lambda: spaces.close(access.take_uses()))
-            await stack.enter_async_context(mcp.lifespan())
+            await stack.enter_async_context(endpoint.lifespan())
             await stack.enter_async_context(proxy.lifespan())
             stack.callback(asyncio.create_task(spaces.keep_up(access.take_uses)).cancel)
             if settings.settle_tokens:
@@ -88,7 +86,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
     problems.register(app)
     for router in (chat.router, upkeep.router, upkeep.health, page.router, *custom.ROUTERS):
         app.router.routes += router.routes
-    app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *operation_routes()]
+    app.router.routes += [endpoint.route(), *proxy.routes(), *page.files(), *operation_routes()]
     if access.issuer is not None:
         app.router.routes += access.issuer.routes()
     _add_middleware(app, settings, access, metrics)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
-import anyio.to_thread
-from anyio.abc import TaskStatus
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -17,43 +16,34 @@ from starlette.types import Receive, Scope, Send
 from treering.corrections import AGENT
 from treering.memory import Memory
 from treering.serve.access import caller_of, served_repository
+from treering.serve.mcp.server import build
 from treering.serve.roles import Roles
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import open_beside, tenant_of
 from treering.serve.threads import Kind
 
-if TYPE_CHECKING:
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
 PATH = "/mcp"
 
 
 class Endpoint:
-    """The protocol as an ASGI application, without state between requests.
-
-    It starts with the first request: its SDK takes as long to import as the rest of the server.
-    """
+    """The protocol as an ASGI application, without state between requests."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        self._settings = settings
-        self._manager: StreamableHTTPSessionManager | None = None
+        self._reach = partial(served_repository, settings)
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Answer requests until the end of the block."""
-        self._starting = anyio.Lock()
-        async with anyio.create_task_group() as self._tasks:
-            yield
-            self._tasks.cancel_scope.cancel()
-        self._manager = None
+        async with anyio.create_task_group() as tasks:
+            server = build(_within, self._reach, tasks.start_soon, _asked, _author)
+            # Its own check of hosts stays off: AccessMiddleware has checked them.
+            self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+            async with self._manager.run():
+                yield
+            tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, which comes within the application's lifespan."""
-        async with self._starting:
-            if self._manager is None:
-                manager = await anyio.to_thread.run_sync(self._new_manager)
-                await self._tasks.start(_run, manager)
-                self._manager = manager
         # RFC 9110: white space around a value is not part of it; the parser leaves it there.
         headers = [(name, value.strip()) for name, value in scope["headers"]]
         await self._manager.handle_request({**scope, "headers": headers}, receive, send)
@@ -61,23 +51,6 @@ class Endpoint:
     def route(self) -> Route:
         """Return the route of the endpoint."""
         return Route(PATH, endpoint=self, include_in_schema=False)
-
-    def _new_manager(self) -> StreamableHTTPSessionManager:
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
-        from treering.serve.mcp.server import build
-
-        reach = partial(served_repository, self._settings)
-        server = build(_within, reach, self._tasks.start_soon, _asked, _author)
-        # Its own check of hosts stays off: AccessMiddleware has checked them.
-        return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-
-
-async def _run(manager: StreamableHTTPSessionManager, *, task_status: TaskStatus[None]) -> None:
-    """Keep a manager running until this task is cancelled."""
-    async with manager.run():
-        task_status.started()
-        await anyio.sleep_forever()
 
 
 def _author(request: Request) -> str:

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import threading
-from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -55,11 +55,6 @@ SILENCE_S = 600.0
 LOCKS = 64
 """The number of locks that conversations share: about so many are written side by side."""
 
-_ROOTS: Final = sorted(
-    {path.partition("/")[0] for _, path in PASSED} | {each.path[1:] for each in PROTOCOLS}
-)
-_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-
 _CREDENTIALS: Final = re.compile("//[^/@]*@")  # in an address: hidden from clients and logs
 
 _KEPT_FROM_CLIENT: Final = frozenset(
@@ -102,23 +97,6 @@ class ProxyTurn:
         return f"chat/{quote(self.conversation, safe='')}"
 
 
-@dataclass(frozen=True, slots=True)
-class AddedMemories:
-    """The memories added to a chat: ids, text, and the digests of all entries that it shows."""
-
-    ids: list[str]
-    text: str
-    shown: Mapping[str, bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredHistory:
-    """The ids of the entries of a history, and of the new ones among them."""
-
-    ids: frozenset[str]
-    added: tuple[str, ...]
-
-
 class Proxy:
     """Passes requests on; of chats it remembers both sides, and adds memories to them."""
 
@@ -129,18 +107,13 @@ class Proxy:
         self._locks = [threading.Lock() for _ in range(LOCKS)]
 
     def routes(self) -> list[Route]:
-        """Return the routes: the protocols of chats, all that passes, and the rest of the API."""
+        """Return the routes: the protocols of chats, and all that passes."""
         chats = [
             Route(f"/v1{each.path}", partial(self.chat, each), methods=["POST"])
             for each in PROTOCOLS
         ]
         passed = [Route(f"/v1/{path}", self.pass_on, methods=[method]) for method, path in PASSED]
-        refused = [
-            Route(f"/v1/{path}", _refuse, methods=_METHODS)
-            for root in _ROOTS
-            for path in (root, f"{root}/{{rest:path}}")
-        ]
-        return [*chats, *passed, *refused]
+        return [*chats, *passed]
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -180,20 +153,19 @@ class Proxy:
             return await self._pass(request, protocol.path, sent)
         try:
             turn = await _turn(request, asked)
-            stored = await turn.tenant.change(self._remember, turn, turn.history, None)
+            known, _ = await turn.tenant.change(self._remember, turn, turn.history, None)
         except QuotaExceeded as error:
             return _refusal(status_of(error), str(error), error.code)
-        recalled = await turn.tenant.call(self._recall, turn, stored.ids)
-        turn = replace(turn, shown=recalled.shown)
-        answer = await self._send(
-            request, protocol.path, asked.with_memories(recalled.text), streams=asked.streams
-        )
+        ids, text, shown = await turn.tenant.call(self._recall, turn, known)
+        turn = replace(turn, shown=shown)
+        body = asked.with_memories(text)
+        answer = await self._send(request, protocol.path, body, streams=asked.streams)
         if isinstance(answer, Response):
             return answer
         headers = _headers_back(answer) | {
             CONVERSATION_HEADER: turn.conversation.encode().decode("latin-1"),
             # An imported id may have characters that no header can, or a comma.
-            MEMORIES_HEADER: ",".join(quote(entry, safe="") for entry in recalled.ids[:MAX_NAMED]),
+            MEMORIES_HEADER: ",".join(quote(entry, safe="") for entry in ids[:MAX_NAMED]),
         }
         reply = UpstreamReply(protocol, streams=asked.streams, max_bytes=self._settings.max_bytes)
         if asked.streams and answer.is_success:
@@ -205,27 +177,32 @@ class Proxy:
 
     # ------------------------------------------------------------------ memory, in a thread
 
-    def _recall(self, turn: ProxyTurn, held: Collection[str]) -> AddedMemories:
-        """Find the memories for the last question, without the entries that the client has sent."""
+    def _recall(
+        self, turn: ProxyTurn, known: Collection[str]
+    ) -> tuple[list[str], str, Mapping[str, bytes]]:
+        """Return the memories for the last question, without the known entries of the history.
+
+        They are ids, a text, and the digests of all entries that the model gets.
+        """
         question, budget = turn.request.question(), self._settings.recall_budget
         ids: list[str] = []
         text = ""
         if question is not None and budget != 0:
             query = question[-MAX_QUERY_CHARS:]
             try:
-                context = turn.tenant.memory.context(query, budget=budget, omit=held)
+                context = turn.tenant.memory.context(query, budget=budget, omit=known)
             except EmbeddingError as error:
                 log.warning("answered without memories: %s", error)
             else:
                 hits = (hit for passage in context.passages for hit in passage.hits)
                 ids, text = list(dict.fromkeys(hit.entry_id for hit in hits)), context.text
         talks = turn.tenant.conversations()
-        return AddedMemories(ids, text, talks.digests({*ids, *held}))
+        return ids, text, talks.digests({*ids, *known})
 
     def _remember(
         self, turn: ProxyTurn, history: Sequence[Utterance], model: str | None
-    ) -> StoredHistory:
-        """Add the new part of a history."""
+    ) -> tuple[frozenset[str], Sequence[str]]:
+        """Add the new part of a history; return the ids of all its entries, and of the new ones."""
         memory = turn.tenant.memory
         begin(Space(turn.tenant.database, turn.tenant.space), create=True)
         with self._locks[hash((turn.tenant.space, turn.conversation)) % LOCKS]:
@@ -235,7 +212,7 @@ class Proxy:
             added = memory.add(new, source=turn.source, session=session).ids if new else ()
         digests = {utterance.digest for utterance in history}
         there = (entry.id for entry in held if entry.metadata.get("said") in digests)
-        return StoredHistory(frozenset({*added, *there}), tuple(added))
+        return frozenset({*added, *there}), added
 
     def _remember_reply(self, turn: ProxyTurn, reply: UpstreamReply) -> None:
         """Add the reply, unless it may quote an entry that was forgotten meanwhile."""
@@ -249,16 +226,16 @@ class Proxy:
         changed = talks.changed(turn.shown)
         is_chat = turn.request.question() is not None
         if is_chat and not changed and utterance is not None:
+            added: Sequence[str] = ()
             try:
-                stored = self._remember(turn, [*turn.history, utterance], reply.model)
+                _, added = self._remember(turn, [*turn.history, utterance], reply.model)
             except QuotaExceeded as error:  # the client gets the reply all the same
                 log.warning("a reply was not kept: %s", error)
-                stored = StoredHistory(frozenset(), ())
-            talks.note_shown(stored.added, turn.shown.keys())
+            talks.note_shown(added, turn.shown.keys())
             # A later forget reads the note; an earlier one shows here.
             changed = talks.changed(turn.shown)
-            if changed and stored.added:
-                turn.tenant.memory.forget(*stored.added)
+            if changed and added:
+                turn.tenant.memory.forget(*added)
         if changed:
             log.warning("a reply was not kept: %d entries it may quote are gone", len(changed))
         if reply.tokens is not None:
@@ -337,21 +314,16 @@ class Proxy:
                 yield chunk
         finally:
             # In a task of its own: a client that hangs up cancels this one.
-            await asyncio.shield(self._later(self._end(turn, answer, reply)))
+            ending = asyncio.create_task(self._end(turn, answer, reply))
+            self._open.add(ending)
+            ending.add_done_callback(self._open.discard)
+            await asyncio.shield(ending)
 
     async def _end(self, turn: ProxyTurn, answer: httpx2.Response, reply: UpstreamReply) -> None:
-        await answer.aclose()
-        await turn.tenant.change(self._remember_reply, turn, reply)
-
-    def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._open.add(task)
-        task.add_done_callback(self._done)
-        return task
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._open.discard(task)
-        if not task.cancelled() and (error := task.exception()):
+        try:
+            await answer.aclose()
+            await turn.tenant.change(self._remember_reply, turn, reply)
+        except Exception as error:  # the client has its reply
             log.error("the end of a reply was not remembered: %s", error)
 
 
@@ -392,10 +364,6 @@ def _headers_back(answer: httpx2.Response) -> dict[str, str]:
         "content-type": media_type if media_type in _MEDIA_TYPES else "text/plain; charset=utf-8",
         "x-content-type-options": "nosniff",
     }
-
-
-async def _refuse(request: HTTPRequest) -> Response:
-    return _refusal(404, f"{request.method} {request.url.path!r:.100} is not passed on")
 
 
 def _refusal(status: int, message: str, code: str | None = None) -> Response:

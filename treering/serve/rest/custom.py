@@ -15,7 +15,7 @@ from treering.records import Entry, Receipt
 from treering.serve.access import author, caller_of, served_repository
 from treering.serve.metrics import Metrics
 from treering.serve.once import ClaimedRequest, OnceOnly
-from treering.serve.rest.requests import AddRequest, Body, PathText, body_of
+from treering.serve.rest.requests import AddRequest, PathText, request_of
 from treering.serve.rest.routes import new_router
 from treering.serve.roles import FULL
 from treering.serve.tenant import Asking, Tenant
@@ -63,31 +63,6 @@ def _proposer(request: Request, tenant: Tenant, named: str | None) -> str | None
     return None if named is None else author(request, named)
 
 
-class EntryChangeRequest(Body):
-    """Another text for an entry, and who gives it; or whether the entry comes before all others."""
-
-    text: str | None = None
-    by: str | None = None
-    pinned: bool | None = None
-
-
-@entries.patch("/{entry_id}")
-async def change(
-    entry_id: str, body: EntryChangeRequest, request: Request, tenant: Asking
-) -> Entry:
-    """Give an entry another text, or let it come before all others in contexts and briefs.
-
-    Its place, time, speaker and metadata stay.
-    """
-    if body.text is not None and body.pinned is None:
-        return await tenant.change(
-            tenant.memory.replace, entry_id, body.text, by=author(request, body.by)
-        )
-    if body.pinned is not None and body.text is None:
-        return await tenant.change(tenant.memory.pin, entry_id, body.pinned)
-    raise InputError("give text or pinned")
-
-
 @memos.get("/{memo_id}/lines", name="lines")
 async def memo_lines(memo_id: str, tenant: Asking) -> list[Entry]:
     """The lines that a memo sums up, word for word."""
@@ -117,8 +92,7 @@ async def list_facts(
     return [fact for fact in statements if key is None or fact.attribute == key]
 
 
-@body_of(CodeMemory.record)
-class CodeRecordRequest(Body):
+class CodeRecordRequest(request_of(CodeMemory.record)):  # type: ignore[misc]
     """A round of work on code: its instruction, and its changes.
 
     Give ``root`` for the git working tree there, or the files ``after`` the round, and ``before``.

@@ -1,14 +1,11 @@
-"""Requests: their fields are the parameters of the operations, with narrower types.
-
-``@body_of(Memory.add)`` gives a body the parameters of ``Memory.add`` with their defaults.
-"""
+"""Requests: their fields are the parameters of the operations, with narrower types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from types import NoneType
-from typing import Annotated, Any, Final, TypeVar, Unpack, cast, get_args, get_type_hints
+from typing import Annotated, Any, Final, Unpack, cast, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, Json, create_model
 from pydantic.fields import FieldInfo
@@ -72,8 +69,6 @@ _NARROWER: Final[dict[str, Any]] = {
 _CALLBACKS: Final = frozenset({"progress", "count_tokens"})
 """Parameters that cannot be sent."""
 
-B = TypeVar("B", bound="Body")
-
 
 class Body(BaseModel):
     """A body that refuses unknown fields and values of another type, so that mistakes show."""
@@ -105,38 +100,20 @@ class FilterRequest(Body):
         return cast(Where, {name: getattr(self, name) for name in FilterRequest.model_fields})
 
 
-def body_of(operation: Callable[..., object], *without: str) -> Callable[[type[B]], type[B]]:
-    """Give a body the parameters of an operation that it does not declare itself.
-
-    Parameters in ``without``, such as an id in the path, are left out.
-    """
-    fields = _fields(operation, without, {})
-
-    def complete(body: type[B]) -> type[B]:
-        # A subclass of the same name: fields cannot be added to a finished model.
-        more = {name: field for name, field in fields.items() if name not in body.model_fields}
-        return create_model(
-            body.__name__,
-            __base__=body,
-            __doc__=body.__doc__,
-            __module__=body.__module__,
-            **more,
-        )
-
-    return complete
-
-
 def request_of(
     operation: Callable[..., object],
     *without: str,
-    doc: str,
-    renamed: Mapping[str, str],
-    in_query: bool,
+    doc: str = "",
+    renamed: Mapping[str, str] | None = None,
+    in_query: bool = False,
 ) -> type[Body]:
-    """Return the request that holds the parameters of an operation, named after it."""
+    """Return the request that holds the parameters of an operation, named after it.
+
+    Parameters in ``without``, such as an id in the path, are left out.
+    """
     takes_filters = get_type_hints(operation).get("where") == Unpack[Where]
     base = FilterRequest if takes_filters else Body
-    fields = _fields(operation, without, renamed)
+    fields = _fields(operation, without, renamed or {})
     if in_query:  # where every value is text
         base = create_model("InQuery", __base__=base)
         base.model_config = base.model_config | ConfigDict(strict=False)
@@ -216,8 +193,9 @@ class ChatMessage(BaseModel):
     metadata: dict[str, JSON] | None = None
 
 
-@body_of(Memory.add, "content", "encoding", "sync", "force", "propose")
-class AddRequest(Body):
+class AddRequest(  # type: ignore[misc]
+    request_of(Memory.add, "content", "encoding", "sync", "force", "propose")
+):
     """A text or a conversation to remember; a message may have its own values for other fields."""
 
     text: str | None = None
