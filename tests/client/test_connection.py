@@ -39,7 +39,7 @@ def busy(status: int = 503, wait: str | None = None) -> httpx2.Response:
 
 def test_a_busy_server_is_asked_again() -> None:
     server = Server([busy(wait="3"), busy(429), httpx2.Response(201, content=RECEIPT)])
-    found = server.connection.post(Receipt, "/entries", {"text": "x"})
+    found = server.connection.send(Receipt, "POST", "/entries", {"text": "x"})
     assert found == Receipt(ids=("a",))
     assert server.pauses == [3.0, 1.0]
     assert {one.content for one in server.requests} == {b'{"text":"x"}'}

@@ -104,10 +104,6 @@ class Connection:
         headers = JSON | {IDEMPOTENCY_KEY: uuid4().hex} if once else JSON
         return self._read(kind, self._send(method, path, content=_to_json(body), headers=headers))
 
-    def post(self, kind: type[T], path: str, body: Fields) -> T:
-        """As ``send`` with POST."""
-        return self.send(kind, "POST", path, body)
-
     def lines(self, path: str) -> Iterator[str]:
         """The lines of a reply as they arrive, without line ends."""
         with self._stream("GET", path) as response:

@@ -21,13 +21,7 @@ from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTr
 from treering.errors import InputError, ServerError
 from treering.ingest.intake import Message
 from treering.memory import DEFAULT_SPACE, Memory
-from treering.records import (
-    Progress,
-    Receipt,
-    Stats,
-)
-
-PAGE = 500
+from treering.records import Progress, Receipt, Stats
 
 
 def open_remote(
@@ -120,9 +114,9 @@ class RemoteMemory(Memory):
     def close(self) -> None:
         self._connection.close()
 
-    add = calls.post(
+    add = calls.remote_method(
         Memory.add,
-        "/entries",
+        "POST /entries",
         body_of=lambda sent: _content(sent.pop("content")) | _without_file_options(sent),
     )
 
@@ -130,12 +124,12 @@ class RemoteMemory(Memory):
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
         del progress  # a server reports none
         path = f"/settle?upgrade={str(upgrade).lower()}"
-        while "settling" in self._connection.post(dict[str, Any], path, {}):
+        while "settling" in self._connection.send(dict[str, Any], "POST", path, {}):
             pass  # the server answers after some seconds, and goes on
         return self.stats()
 
-    chat = calls.post(Memory.chat, "/chat", once=True)
-    chat_stream = calls.event_stream(Memory.chat_stream, "/chat", RemoteStream)
+    chat = calls.remote_method(Memory.chat, "POST /chat", once=True)
+    chat_stream = calls.remote_method(Memory.chat_stream, "POST /chat", read=RemoteStream)
 
     @override
     def export(self) -> Iterator[str]:

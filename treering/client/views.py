@@ -44,7 +44,9 @@ class RemoteFacts(FactView):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    current = calls.get(FactView.current, "/facts", current=True)
+    current = calls.remote_method(
+        FactView.current, "GET /facts", body_of=lambda given: given | {"current": True}
+    )
 
 
 def _round(sent: dict[str, Any]) -> dict[str, Any]:
@@ -61,4 +63,4 @@ class RemoteCode(CodeMemory):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    record = calls.post(CodeMemory.record, "/code/rounds", body_of=_round)
+    record = calls.remote_method(CodeMemory.record, "POST /code/rounds", body_of=_round)
