@@ -12,7 +12,7 @@ from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from string import Formatter
-from typing import Any, Final, NoReturn, ParamSpec, TypeVar, get_type_hints
+from typing import Any, Final, NoReturn, ParamSpec, TypeVar, cast, get_type_hints
 from urllib.parse import quote, urlencode
 
 from treering.client.connection import Connection
@@ -55,7 +55,7 @@ def remote_method(
         # Parameters of the path leave the body, where the server would refuse them.
         at = path.format(**{name: step(str(given.pop(name))) for name in in_path})
         connection: Connection = this._connection
-        kind: Any = _answer_type(operation)
+        kind: type[T] = _answer_type(operation)
         sent = body_of(given)
         if read is not None:
             return read(connection.events(at, sent | {"stream": True}))
@@ -71,13 +71,13 @@ def remote_method(
     return method
 
 
-def _read_parts(connection: Connection, kind: Any, at: str, sent: Fields) -> Any:
+def _read_parts(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
     items: list[Any] = []
     while True:
-        part = connection.get(kind, at, sent | {"offset": len(items), "limit": PAGE})
+        part: Any = connection.get(kind, at, sent | {"offset": len(items), "limit": PAGE})
         items += part
         if len(part) < PAGE:
-            return items
+            return cast(T, items)
 
 
 def remote(kind: C) -> C:

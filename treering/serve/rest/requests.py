@@ -193,9 +193,10 @@ class ChatMessage(BaseModel):
     metadata: dict[str, JSON] | None = None
 
 
-class AddRequest(  # type: ignore[misc]
-    request_of(Memory.add, "content", "encoding", "sync", "force", "propose")
-):
+_ADD = request_of(Memory.add, "content", "encoding", "sync", "force", "propose")
+
+
+class AddRequest(_ADD):  # type: ignore[misc, valid-type]
     """A text or a conversation to remember; a message may have its own values for other fields."""
 
     text: str | None = None
