@@ -1,9 +1,8 @@
 """A tour of treering on real text, offline and without a key: ``python -m examples.demo``.
 
-It remembers most pages of the language reference and some of the library that every Python ships,
-and a chat between two friends (``chat.jsonl``); asks questions of them, shows the passages that
-answer and why they were picked, fills a prompt's budget, and forgets a source. It exits with 1 if
-an answer is not among the passages it should be in.
+It adds pages of Python's language reference, modules of its library, and a chat between two friends
+(``chat.jsonl``). It asks questions, shows the passages that answer them and why they were found,
+fills the budget of a prompt, and forgets a source. It exits with 1 if an answer is not found.
 """
 
 from __future__ import annotations
@@ -86,8 +85,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "demo.db"
         with Memory.open(path) as memory:
-            take_in(memory)
-            taken_in = time.perf_counter()
+            add_texts(memory)
+            added_at = time.perf_counter()
             answered = [show_answer(memory, question) for question in QUESTIONS]
             asked = time.perf_counter()
             show_context(memory)
@@ -95,17 +94,17 @@ def main() -> int:
             stats = memory.stats()
     heading("In numbers")
     print(f"{stats.entries:,} entries, {stats.fragments:,} fragments, {stats.bytes / 1e6:.1f} MB")
-    a_question = (asked - taken_in) / len(QUESTIONS)
-    print(f"{taken_in - start:.1f} s to take in, {a_question:.2f} s a question, searched twice")
+    a_question = (asked - added_at) / len(QUESTIONS)
+    print(f"{added_at - start:.1f} s to add them, {a_question:.2f} s for a question (two searches)")
     print(f"{sum(answered)} of {len(QUESTIONS)} questions answered; secret gone: {gone}")
     return 0 if all(answered) and gone else 1
 
 
-def take_in(memory: Memory) -> None:
+def add_texts(memory: Memory) -> None:
     """Remember text, code and a chat, and say now and then how far that is."""
     pages = {name: text for name, text in topics.items() if len(text) <= LONGEST_PAGE}
     heading(
-        f"Taking in {len(pages)} pages of the language reference, {len(LIBRARY)} modules of the "
+        f"Adding {len(pages)} pages of the language reference, {len(LIBRARY)} modules of the "
         "library, and a chat"
     )
     line_due = time.perf_counter() + LINE_EVERY_S
@@ -121,7 +120,7 @@ def take_in(memory: Memory) -> None:
         memory.add(Path(spec.origin), source=f"library/{name}.py")
     memory.add(CHAT, source="chat")
     stats = memory.stats()
-    print(f"{stats.sources} sources became {stats.fragments:,} fragments, with {stats.model}.")
+    print(f"{stats.sources} sources became {stats.fragments:,} fragments.")
 
 
 def show_answer(memory: Memory, question: Question) -> bool:
@@ -145,7 +144,7 @@ def show_answer(memory: Memory, question: Question) -> bool:
 
 def show_context(memory: Memory) -> None:
     """Fill a prompt's budget with what the chat says about a topic."""
-    heading(f"A prompt's worth about the trip, in at most {BUDGET} tokens")
+    heading(f"Passages for a prompt about the trip, in at most {BUDGET} tokens")
     query = "Where do they stay in Porto, and what will they do there?"
     context = memory.context(query, budget=BUDGET, source="chat")
     print(context)
@@ -159,8 +158,9 @@ def show_forgetting(memory: Memory, path: Path) -> bool:
     before = is_in_file(path)
     receipt = memory.forget(source="secret")
     after = is_in_file(path)
-    print(f"In the bytes of the file before: {before}; after: {after}.")
-    print(f"Erased: {len(receipt.entries)} entry, and of the views {dict(receipt.views)}.")
+    print(f"Is the secret in the bytes of the file? Before: {before}; after: {after}.")
+    derived = ", ".join(f"{kind}: {count}" for kind, count in receipt.views.items() if count)
+    print(f"Erased: {len(receipt.entries)} entry, and what was derived from it ({derived}).")
     return before and not after and not memory.search(SECRET, source="secret")
 
 

@@ -39,17 +39,14 @@ BLOCK = "block"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that was added, as it was added.
+    """A text as it was added, with its source and place.
 
-    A text longer than one entry may hold becomes several entries of one source; joined in the
-    order of ``position`` their texts are the text that was added, to the character. Of a document
-    or a table they are what was read of it.
+    A very long text becomes several entries of one source. Joined in the order of ``position``,
+    their texts are the added text, to the character; of a document, they are the text read from it.
 
-    From ``expires`` on it is not found any more, and is erased. A ``pinned`` one comes before all
-    others in contexts and briefs.
-
-    Where a memory gives it out, what it states does not hold any more if ``superseded_by`` is set,
-    and may be out of date since ``stale`` if that is.
+    After ``expires``, an entry is not found, and is erased. A ``pinned`` entry comes first in
+    contexts and briefs. ``superseded_by`` is the newer statement that holds instead, if there is
+    one; ``stale`` is the change since which the text may be out of date.
     """
 
     id: str

@@ -26,9 +26,11 @@ def test_install_alone_lists_what_is_here(treering_command: Command, home: Path)
     listed = {one["client"]: one for one in records(treering_command(home, "install", "--json"))}
     assert listed["codex"] == {"client": "codex", "found": True, "installed": False, "hooks": True}
     assert listed["zed"]["found"] is False
-    assert "Zed          server            not found\n" in treering_command(home, "install")
+    assert "Zed          server            not on this machine\n" in treering_command(
+        home, "install"
+    )
     treering_command(home, "install", "codex")
-    assert "Codex        server and hooks  installed" in treering_command(home, "install")
+    assert "Codex        server and hooks  connected" in treering_command(home, "install")
 
 
 def test_install_names_the_users_own_memory_and_says_what_it_did(

@@ -17,6 +17,7 @@ COMMANDS = dict(commands())
 def test_every_command_and_option_has_a_help_text() -> None:
     for name, command in COMMANDS.items():
         assert command.help, name
+        assert all("\n" not in part for part in command.help.split("\n\n")), name
         for parameter in command.params:
             assert parameter.help, f"{name} {parameter.name}"
 

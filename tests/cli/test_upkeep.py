@@ -441,6 +441,6 @@ def test_what_was_forgotten_stays_away_and_its_file_is_named(
     treering("import", str(path))
     [entry] = records(treering("list", "--json"))
     forgotten = treering("forget", str(entry["id"]), "--yes")
-    assert f"may still hold the text: {path}" in forgotten.stderr
+    assert f"are not changed: {path}" in forgotten.stderr
     assert "left out: messages that were forgotten here (1)" in treering("import", str(path)).stderr
     assert "added 1 entry" in treering("import", str(path), "--again-forgotten").stdout

@@ -47,7 +47,7 @@ def section(brief: Brief, name: str) -> list[str]:
 
 
 def test_decisions_and_preferences_are_quoted_with_where_they_were_said() -> None:
-    brief = brief_of("Hello there. Always round the tax half up. Nice day today.")
+    brief = brief_of("Always round the tax half up. Please remember that. Nice day.")
     [line] = [line for line in brief.lines if line.section == "holds"]
     assert line.text == "Always round the tax half up."
     assert (line.entry_ids, line.source, line.at) == (("e0",), "chat", START)

@@ -60,6 +60,8 @@ def install(
             note(f"as it was before: {backup}")
         what = "the MCP server and hooks" if chosen.has_hooks else "the MCP server"
         note(f"{chosen.title} has {what} of {launcher.memory}; restart it. {chosen.note}".rstrip())
+        if chosen.has_hooks:
+            note("`treering hook log` shows later what was stored, and what was added to prompts")
     if past:
         with run.out.progress("importing") as progress:
             messages, skipped = import_past_sessions(
@@ -130,7 +132,7 @@ def _list(run: Run) -> None:
 
     for client in CLIENTS:
         installed, found = installer.installed_server(client) is not None, client.is_here
-        state = "installed" if installed else "found" if found else "not found"
+        state = "connected" if installed else f"{'' if found else 'not '}on this machine"
         record = {
             "client": client.name,
             "found": found,
@@ -140,7 +142,7 @@ def _list(run: Run) -> None:
         what = "server and hooks" if client.has_hooks else "server"
         parts = ((f"{client.name:<12}", "cyan"), f"{client.title:<13}{what:<18}{state}")
         run.out.emit(record, *parts)
-    note("`treering install NAME` puts treering into one; --dry-run shows how")
+    note("`treering install NAME` connects an agent; with --dry-run it only shows the changes")
 
 
 def _print_plans(run: Run, plans: Sequence[FilePlan], dry_run: bool) -> None:

@@ -284,15 +284,16 @@ def forget(
     run.out.emit(done, f"forgot {', '.join(parts)}")
     if left := [reply for reply in done.replies if reply not in done.entries]:
         note(
-            f"{plural(len(left), 'reply', 'replies')} may quote it; to erase what quotes it, too, "
-            f"give --replies, or now: treering forget {' '.join(left)}"
+            f"{plural(len(left), 'reply', 'replies')} of a model may quote it; to erase "
+            f"{'it' if len(left) == 1 else 'them'}, too: treering forget {' '.join(left)} (next "
+            "time, add --replies)"
         )
     _note_copies(done.copies)
     if files := [path for path in done.files if Path(path).exists()]:
         more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
         note(
-            f"these files may still hold the text: {', '.join(files[:SHOWN])}{more}. Imports and "
-            "hooks leave out what was forgotten; `treering add` of a file brings it back"
+            f"files that may still hold the text are not changed: {', '.join(files[:SHOWN])}{more}."
+            " Imports and hooks leave out a forgotten text, but `treering add` adds it again"
         )
     if not done.scrubbed:
         note(STILL_READ)

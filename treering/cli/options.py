@@ -206,10 +206,15 @@ def for_typer(function: Callable[..., None], texts: Help) -> Callable[..., None]
 
     context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     parameters = [context, *own, *shared]
-    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__name__, call.__doc__ = function.__name__, _help_text(function.__doc__)
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
+
+
+def _help_text(docstring: str | None) -> str:
+    """Return a docstring with a line for each paragraph: a terminal has lines of its own width."""
+    return "\n\n".join(" ".join(part.split()) for part in (docstring or "").split("\n\n"))
 
 
 def _group_parameters(one: _Group) -> list[Parameter]:

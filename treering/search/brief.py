@@ -209,7 +209,7 @@ def _sentences(
     for entry in reversed(entries):
         for sentence in _SENTENCE.findall(entry.text) if entry.kind != "code" else ():
             sentence = sentence.strip()
-            if not _is_statement(sentence) or not cue.search(sentence):
+            if not (_is_statement(sentence) and cue.search(sentence) and _words(sentence)):
                 continue
             if not people_only or entry.role not in _BOTS or _LABELLED.match(sentence):
                 yield Saying(sentence, (entry.id,), entry.source, entry.at)
