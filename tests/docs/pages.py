@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 _BLOCK = re.compile(r"^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$", re.M | re.S)
-_NOT_RUN = ("pip install", "make ", "git clone", "treering import ~")
+_NOT_RUN = ("pip install", "make ", "python3 -m venv", "git clone", "treering import ~")
 _OF_A_SHELL = re.compile(r"[|<>$`]|&&| &$")
 _OF_A_COMMAND = re.compile(r"export (?P<name>\w+)=\$\((?P<command>.*)\)")
 _WITH_A_VARIABLE = re.compile(r"(?P<name>[A-Z_]+)=\$(?P<other>[A-Z_]+) (?P<command>.*)")
