@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path, PurePath
-from typing import BinaryIO
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
 
 from treering.errors import InputError
 from treering.journal import posix_locks
@@ -23,41 +24,8 @@ REASON = "the memory itself"
 """The reason for skipping a file."""
 
 
-class VirtualFile:
-    """A file without a path on this disk, such as a member of an archive. It has a path's names."""
-
-    def __init__(self, path: PurePath, shown: str) -> None:
-        self._path = path
-        self._shown = shown
-
-    def __str__(self) -> str:
-        return self._shown
-
-    @property
-    def name(self) -> str:
-        """The last part of its path."""
-        return self._path.name
-
-    @property
-    def stem(self) -> str:
-        """The name without its suffix."""
-        return self._path.stem
-
-    @property
-    def suffix(self) -> str:
-        """The suffix of the name."""
-        return self._path.suffix
-
-    def stat(self) -> os.stat_result:
-        """Its size, and when it was modified if that is known."""
-        raise NotImplementedError
-
-    def open(self) -> AbstractContextManager[BinaryIO]:
-        """Open its bytes, from the first on; several threads may read it."""
-        raise NotImplementedError
-
-
-AnyFile = Path | VirtualFile
+AnyFile = Path | zipfile.Path
+"""A file on this disk, or a member of an archive."""
 
 
 def is_memory(path: Path) -> bool:
@@ -94,9 +62,9 @@ def looking_at(path: Path) -> Iterator[None]:
 @contextmanager
 def open_file(path: AnyFile) -> Iterator[BinaryIO]:
     """The bytes of a file. Raises OSError, and InputError for the memory itself."""
-    if isinstance(path, VirtualFile):
-        with path.open() as stream:
-            yield stream
+    if isinstance(path, zipfile.Path):
+        with path.open("rb") as member:
+            yield cast(BinaryIO, member)
         return
     refuse_memory(path)  # first: looking does no harm, while opening and closing would
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))

@@ -52,6 +52,9 @@ def test_an_export_of_very_many_files_is_refused(
             file.writestr(f"{number}.json", b"")
     with pytest.raises(InputError, match=r"100 files.*unpack it yourself"):
         memory.import_(path)
+    deep = packed(tmp_path / "deep.zip", f"{'d/' * 5_000}a.json", [b"[]"])
+    with pytest.raises(InputError, match=r"5,000 folders.*unpack it yourself"):
+        memory.import_(deep)
 
 
 def test_a_document_of_very_many_values_is_refused_before_it_takes_the_memory(
@@ -116,6 +119,14 @@ def cut(path: Path) -> None:
     path.write_bytes(short[: end + 16] + start + short[end + 20 :])
 
 
+def encrypted(path: Path) -> None:
+    """The archive with a member that says it is encrypted."""
+    packed(path, "conversations.json", [b"[]"])
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+
+
 def unnameable(path: Path) -> None:
     packed(path, f"{'n' * 300}.json", [b"[]"])
 
@@ -124,10 +135,6 @@ def file_and_folder(path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.json", b"[]")
         archive.writestr("a.json/b.json", b"[]")
-
-
-def deep(path: Path) -> None:
-    packed(path, f"{'d/' * 5_000}a.json", [b"[]"])
 
 
 def sparse(path: Path) -> Path:
@@ -146,7 +153,7 @@ def test_a_file_that_is_read_as_a_whole_has_a_largest_size(
         memory.import_(sparse(tmp_path / name))
 
 
-@pytest.mark.parametrize("make", [damaged, lying, cut, deep])
+@pytest.mark.parametrize("make", [damaged, lying, cut, encrypted])
 def test_an_archive_that_cannot_be_unpacked_says_so(
     memory: Memory, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:

@@ -87,6 +87,50 @@ def test_whatsapp_is_read_in_the_customs_of_many_phones(
     assert entry.at == (datetime.fromisoformat(at).replace(tzinfo=UTC) if at else None)
 
 
+@pytest.mark.parametrize(
+    ("lines", "months"),
+    [
+        (["5/3/26", "5/13/26"], [5, 5]),  # a number over twelve decides
+        (["5/3/26", "6/1/26"], [5, 6]),  # the order of the messages
+        (["5/3/26", "6/3/26"], [3, 3]),  # the custom of most countries
+    ],
+)
+def test_the_order_of_day_and_month_follows_from_the_whole_chat(
+    memory: Memory, tmp_path: Path, lines: list[str], months: list[int]
+) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text("".join(f"{line}, 10:00 - Ana: Hello {line}\n" for line in lines), "utf-8")
+    memory.import_(path)
+    assert [entry.at and entry.at.month for entry in memory.entries()] == months
+
+
+@pytest.mark.parametrize("form", ["file", "folder", "archive"])
+def test_a_chat_that_all_files_call_alike_has_the_name_of_its_folder(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    folder = tmp_path / "WhatsApp Chat - Ana"
+    folder.mkdir()
+    (folder / "_chat.txt").write_text("[13/08/2023, 09:15:32] Ana: x\n", "utf-8")
+    with ZipFile(folder / "WhatsApp Chat - Ana.zip", "w") as archive:
+        archive.write(folder / "_chat.txt", "_chat.txt")
+    monkeypatch.chdir(folder)
+    names = {"file": "_chat.txt", "folder": ".", "archive": "WhatsApp Chat - Ana.zip"}
+    memory.import_(Path(names[form]))
+    (entry,) = memory.entries()
+    assert entry.source == "whatsapp/Ana"
+
+
+def test_words_of_the_app_on_android_are_no_messages(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    said = ["Tea at 5? <This message was edited>", "This message was deleted", "Du hast recht"]
+    said += ["Du hast diese Nachricht gelöscht.", "You deleted this message", "I am <3 years"]
+    path.write_text("".join(f"13/08/2023, 09:15 - Ana: {text}\n" for text in said), "utf-8")
+    receipt = memory.import_(path)
+    texts = [entry.text for entry in memory.entries()]
+    assert texts == ["Tea at 5?", "Du hast recht", "I am <3 years"]
+    assert receipt.omitted == {"notices of the messenger": 3}
+
+
 def test_words_of_the_app_on_an_iphone_are_no_messages(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
     path.write_text(
@@ -128,6 +172,41 @@ def test_front_matter_becomes_metadata(memory: Memory, tmp_path: Path) -> None:
     assert "empty" not in entry.metadata
     assert entry.at == datetime(2026, 3, 12, tzinfo=UTC)
     assert memory.search("boiler service", k=1, metadata={"title": "Given"})
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\ntitle: [open\nb: 1\n---",
+        "---\nsecret: &a x\ncopy: *a\n---",
+        "---\n\tx: 1\n---",
+        "+++\ntitle = open\n+++",
+        "+++\nsize = nan\n+++",
+        "---\nx: " + "[" * 3_000 + "\n---",
+    ],
+)
+def test_front_matter_that_is_not_valid_is_told_once_and_kept_as_text(
+    memory: Memory, tmp_path: Path, front: str
+) -> None:
+    note = tmp_path / "2026-03-12.md"
+    note.write_text(f"{front}\nServiced.\n", "utf-8")
+    [skipped] = memory.add(note).skipped
+    assert skipped.path.endswith("md#front matter")
+    assert "not valid" in skipped.reason
+    assert "secret" not in skipped.reason
+    (entry,) = memory.entries()
+    assert (entry.text, entry.metadata) == (note.read_text("utf-8"), {})
+    assert entry.at == datetime(2026, 3, 12, tzinfo=UTC)
+    assert memory.add(note).skipped == ()
+
+
+def test_fields_of_toml_keep_their_types(memory: Memory, tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    note.write_text('+++\ntags = ["a, b"]\nsize = 3\ndate = 2026-03-12\n+++\nText.\n', "utf-8")
+    memory.add(note)
+    (entry,) = memory.entries()
+    assert entry.metadata == {"tags": ["a, b"], "size": 3, "date": "2026-03-12"}
+    assert entry.at == datetime(2026, 3, 12, tzinfo=UTC)
 
 
 def test_a_notebook_is_its_cells_and_its_outputs_are_counted(

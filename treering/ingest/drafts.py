@@ -179,19 +179,19 @@ def _metadata_of(message: Mapping[str, Any], envelope: Envelope, what: str) -> s
     extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
     own = {**extra, **given}
     if envelope.cleaner:  # a call of a tool may quote a password
-        own = _clean_values(own, envelope.clean)
+        own = clean_values(own, envelope.clean)
     return _metadata_json({**envelope.metadata, **own})
 
 
-def _clean_values(value: Any, clean: Callable[[str], str], key: str = "") -> Any:
+def clean_values(value: Any, clean: Callable[[str], str], key: str = "") -> Any:
     """Clean the texts of metadata, each behind its key: some secrets are known by their name."""
     if isinstance(value, str):
         name = f"{key}: " if key else ""
         return clean(f"{name}{value}").removeprefix(name)
     if isinstance(value, Mapping):
-        return {each: _clean_values(part, clean, str(each)) for each, part in value.items()}
+        return {each: clean_values(part, clean, str(each)) for each, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean_values(part, clean, key) for part in value]
+        return [clean_values(part, clean, key) for part in value]
     return value
 
 

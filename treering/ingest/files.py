@@ -6,12 +6,10 @@ import csv
 import hashlib
 import json
 import logging
-import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
@@ -24,8 +22,7 @@ from treering.ingest.documents import table
 from treering.ingest.documents.formats import HTML, READABLE, DocumentPart
 from treering.ingest.documents.reader import DocumentReader, DocumentText, format_of
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
-from treering.ingest.secrets import MARK_START
-from treering.journal.fields import parse_time
+from treering.ingest.front_matter import FrontMatter, date_text, read_front_matter
 from treering.journal.writing import Draft
 from treering.records import JSON, Kind, Skipped
 from treering.split.stream import read_text
@@ -39,6 +36,7 @@ _UNPARSED = frozenset(
 )
 _CODE = SUFFIXES | _UNPARSED
 _NOTEBOOK = ".ipynb"
+_JSON = (".json", ".jsonl", ".ndjson")
 _CONVERSATIONS = frozenset({".json", ".jsonl", ".txt", ".eml", ".mbox", ".mbx"})
 _DELIMITER_BY_SUFFIX = {".csv": None, ".tsv": "\t"}
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
@@ -46,18 +44,8 @@ _SNIFF_BYTES = 8192
 _BLOCK_BYTES = 1 << 20
 _SAYS = frozenset({"content", "tool_calls"})  # a message has one of these
 _MAX_JSON_BYTES = 256 << 20  # a chat export is read as a whole; JSON lines are streamed
-_HEAD_CHARS = 4096  # front matter is at the head of a file, and short
-
-_FRONT_MATTER = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*\n(?P<fields>.*?)\n(?P=fence)", re.DOTALL)
-_DATE_FIELDS: Final = ("date", "created", "created_at", "updated", "modified")
-_FIELD = re.compile(
-    r"^(?P<name>\w+)[ \t]*[:=][ \t]*(?P<value>.*?)[ \t]*$(?P<items>(?:\n[ \t]*- .*)*)", re.MULTILINE
-)
-_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
-_NO_FIELDS: Final[Mapping[str, JSON]] = {}
 _SURROGATE: Final = "\\ud"
 """How the escape of a surrogate begins, in lower case."""
-_ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
 
 
 def kind_of(path: Path) -> Kind:
@@ -176,10 +164,14 @@ def read_file(
     if not _is_document(path, envelope):
         if envelope.encoding is None and _is_binary(path):
             raise InputError(f"{path} is {_why_binary(path)}; treering reads {READABLE}")
-        part = FilePart(source, None, partial(_file_drafts, path))
-        return FileContent((part,), tuple(_left_out_of_notebook(path)))
+        front = FrontMatter()
+        if _may_have_front_matter(path, envelope):
+            front = read_front_matter(path, envelope)
+        problems = [Skipped(f"{path}#front matter", front.problem)] if front.problem else []
+        part = FilePart(source, None, partial(_file_drafts, path, front.fields))
+        return FileContent((part,), (*problems, *_left_out_of_notebook(path)))
     document = documents.read(path)
-    at = _dated(path, envelope).at
+    at = date_text(path, envelope).at
     skipped = (Skipped(f"{path}#{gap.place}", gap.reason) for gap in document.gaps)
     return FileContent(tuple(_document_parts(document, source, at)), tuple(skipped))
 
@@ -201,14 +193,19 @@ def _part_drafts(
         yield from text_drafts([storable(part.text)], replace(envelope, metadata=metadata), name)
 
 
-def _file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
+def _may_have_front_matter(path: Path, envelope: Envelope) -> bool:
+    is_text = (envelope.kind or kind_of(path)) == "text" and not _is_table(path, envelope)
+    return is_text and path.suffix.lower() not in (*_JSON, _NOTEBOOK)
+
+
+def _file_drafts(path: Path, fields: Mapping[str, JSON], envelope: Envelope) -> Iterator[Draft]:
     """The content of a file as drafts: a chat if it holds messages, else a table, text or code.
 
     Raises TextEncodingError, EmptyText, InputError.
     """
     if _is_table(path, envelope):
-        return _table_drafts(path, _dated(path, envelope))
-    if path.suffix.lower() in (".json", ".jsonl", ".ndjson") and envelope.kind in (None, "chat"):
+        return _table_drafts(path, date_text(path, envelope))
+    if path.suffix.lower() in _JSON and envelope.kind in (None, "chat"):
         messages = _messages(path, envelope)
         if messages is not None:
             return message_drafts(messages, envelope, str(path))
@@ -220,8 +217,7 @@ def _file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
         return text_drafts([storable(cells)], envelope, str(path))
     envelope = replace(envelope, kind=envelope.kind or kind_of(path))
     if envelope.kind == "text":
-        fields = _front_matter(path, envelope)
-        envelope = _dated(path, envelope, fields)
+        envelope = date_text(path, envelope, fields)
         envelope = replace(envelope, metadata={**fields, **envelope.metadata})
     return text_drafts(read_text(path, envelope.encoding), envelope, str(path))
 
@@ -335,55 +331,3 @@ def _parse(text: bytes | str, place: str) -> Any:
 
 def _is_message(value: object) -> bool:
     return isinstance(value, dict) and "role" in value and bool(value.keys() & _SAYS)
-
-
-def _dated(path: Path, envelope: Envelope, fields: Mapping[str, JSON] = _NO_FIELDS) -> Envelope:
-    """Date a text by its front matter, its name or its modification time."""
-    if envelope.at is not None or envelope.kind not in (None, "text"):
-        return envelope
-    folded = {name.lower(): value for name, value in fields.items()}
-    texts = (value for name in _DATE_FIELDS if isinstance(value := folded.get(name), str))
-    dated = next((date for date in map(_time, texts) if date is not None), None)
-    return replace(envelope, at=dated or date_in_name(path) or _modification_time(path))
-
-
-def _front_matter(path: Path, envelope: Envelope) -> dict[str, JSON]:
-    """The fields at the head of a file, in YAML or TOML: texts, and lists of texts.
-
-    Their secrets are in the text of the file, too, and are counted there.
-    """
-    with closing(read_text(path, envelope.encoding)) as blocks:
-        head = next(blocks, "")[:_HEAD_CHARS]
-    # Cleaned before fields are matched: names tell passwords, and a passage may hold many lines.
-    clean = envelope.without_counts().clean
-    match = _FRONT_MATTER.match(clean(head.lstrip("\ufeff").replace("\r\n", "\n")))
-    fields: dict[str, JSON] = {}
-    for field in _FIELD.finditer(match["fields"] if match else ""):
-        value, items = field["value"], re.findall(r"- +(.*)", field["items"])
-        if value.startswith("[") and value.endswith("]") and not value.startswith(MARK_START):
-            items = value[1:-1].split(",")
-        listed: list[JSON] = [text for item in items if (text := item.strip("\"' \t"))]
-        if listed or value.strip("\"'[]"):
-            fields[field["name"]] = listed or value.strip("\"'")
-    return fields
-
-
-def date_in_name(path: Path) -> datetime | None:
-    """The date in a file's name, such as ``2026-05-03 standup.md``."""
-    match = _IN_NAME.search(path.stem)
-    return None if match is None else _time(f"{match[1]}-{match[3]}-{match[4]}")
-
-
-def _modification_time(path: Path) -> datetime | None:
-    try:  # whole seconds: some file systems keep only these, and a copy would seem changed
-        return datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _time(text: str) -> datetime | None:
-    """The time that a text gives in ISO 8601, with or without quotes; None for any other."""
-    try:
-        return parse_time(_ZONE.sub("", text.strip("\"' ")), "date")
-    except InputError:
-        return None

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from treering.ingest.drafts import Envelope
-from treering.ingest.files import date_in_name, kind_of
 from treering.ingest.files import digest as file_digest
+from treering.ingest.files import kind_of
+from treering.ingest.front_matter import date_in_name
 from treering.journal import sources
 from treering.journal.contract import Reader
 from treering.journal.sources import FileSource

@@ -166,7 +166,7 @@ def _units(top: TranscriptPath) -> Iterator[Transcript | Skipped]:
         if recognised is not None:
             yield path, recognised
         elif path.is_dir():
-            ahead += sorted(path.iterdir(), reverse=True)
+            ahead += sorted(path.iterdir(), key=str, reverse=True)
         else:
             yield Skipped(str(path), UNKNOWN)
 

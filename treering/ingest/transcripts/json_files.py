@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from treering import files
@@ -22,7 +23,8 @@ MAX_VALUES = 50_000_000
 
 def refuse_larger(path: TranscriptPath) -> None:
     """Raise InputError for a file that is too large for memory."""
-    size = path.stat().st_size
+    file = path.stat() if isinstance(path, Path) else None
+    size = file.st_size if file else path.root.getinfo(path.at).file_size
     if size > MAX_BYTES:
         raise InputError(f"{path} has {size:,} bytes; at most {MAX_BYTES:,} can be read at once")
 

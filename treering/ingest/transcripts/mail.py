@@ -12,7 +12,7 @@ from email.policy import default
 from email.utils import parseaddr, parsedate_to_datetime
 
 from treering import files
-from treering.ingest.transcripts.archive import TranscriptPath
+from treering.ingest.transcripts.archive import TranscriptPath, folder_name
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.json_files import refuse_larger
 from treering.ingest.transcripts.values import page_text
@@ -34,7 +34,7 @@ class MailFormat:
         """The messages of a file."""
         if path.suffix == ".eml":
             refuse_larger(path)
-            yield _item(files.read_bytes(path), path.parent.name or "mail")
+            yield _item(files.read_bytes(path), folder_name(path) or "mail")
             return
         with files.open_file(path) as stream:
             for letter in _letters(stream):

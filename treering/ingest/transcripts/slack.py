@@ -36,8 +36,8 @@ class SlackFormat:
         """The messages of all channels, channel by channel and day by day."""
         users = objects(read_json(path / "users.json"))
         names = {text_of(user.get("id")): _user_name(user) for user in users}
-        for folder in sorted(child for child in path.iterdir() if child.is_dir()):
-            for day in sorted(child for child in folder.iterdir() if child.suffix == ".json"):
+        for folder in sorted((child for child in path.iterdir() if child.is_dir()), key=str):
+            for day in sorted((day for day in folder.iterdir() if day.suffix == ".json"), key=str):
                 for message in objects(read_json(day)):
                     yield _item(message, folder.name, names)
 

@@ -1,7 +1,7 @@
 """WhatsApp's "Export chat": a text file, ``DATE, TIME - NAME: TEXT`` in the phone's own customs.
 
-The file does not say whether the day or the month comes first. The first number over twelve
-decides; without one, the day comes first, as nearly everywhere. Times lack a zone.
+The file does not say whether the day or the month comes first. A number over twelve decides,
+then the order of the messages; else the day comes first, as nearly everywhere. Times lack a zone.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from treering.ingest.transcripts.archive import TranscriptPath
+from treering.ingest.transcripts.archive import TranscriptPath, folder_name
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.json_files import refuse_larger
 from treering.split.stream import read_text
@@ -39,7 +39,19 @@ _MARKS = dict.fromkeys(
 )
 _OF_APP = "\u200e"
 """An iPhone writes it before the app's own words, such as "image omitted" in any language."""
-_APPENDED = re.compile(f"{_OF_APP}<[^<>]*>\\Z")  # an attachment, or that the text was edited
+_APPENDED = re.compile(rf"{_OF_APP}<[^<>]*>\Z|\s<[^\W\d_][^<>=/\"]*\s[^<>=/\"]*>\Z")
+"""An attachment, or that the text was edited."""
+_DELETED = frozenset(
+    (
+        *("this message was deleted", "you deleted this message"),
+        *("diese nachricht wurde gelöscht", "du hast diese nachricht gelöscht"),
+        *("ce message a été supprimé", "vous avez supprimé ce message"),
+        *("se eliminó este mensaje", "este mensaje fue eliminado", "eliminaste este mensaje"),
+        *("mensagem apagada", "esta mensagem foi apagada", "você apagou esta mensagem"),
+        *("questo messaggio è stato eliminato", "hai eliminato questo messaggio"),
+    )
+)
+"""The words of Android's app in place of a message; an iPhone marks them in any language."""
 _FIRST_YEAR, _LAST_YEAR = 2009, 2100  # of WhatsApp; other calendars count other years
 _NAME = re.compile(r"(?:whatsapp chat (?:with|mit|con|avec|-) ?)", re.IGNORECASE)
 _MEDIA = re.compile(r"<[^<>]{4,40}>|\w+ omitted")
@@ -65,13 +77,27 @@ class WhatsAppFormat:
         refuse_larger(path)
         lines = "".join(read_text(path)).translate(_MARKS).replace("\r\n", "\n").split("\n")
         begun = {n: match for n, line in enumerate(lines) if (match := _BEGINNING.fullmatch(line))}
-        day_first = all(int(each["b"]) <= 12 for each in begun.values() if int(each["a"]) <= 12)
+        day_first = _faults(begun.values(), True) <= _faults(begun.values(), False)
         # The name of the chat is the file's, or the folder's where all files are `_chat.txt`.
-        name = _NAME.sub("", path.parent.name if path.stem == "_chat" else path.stem).strip()
+        shown = folder_name(path) if path.stem.startswith("_chat") else path.stem
+        name = _NAME.sub("", shown).strip()
         seen: Counter[str] = Counter()
         for start, end in pairwise([*begun, len(lines)]):
             text = "\n".join([begun[start]["rest"], *lines[start + 1 : end]])
             yield _item(begun[start], text.strip(), name or "chat", day_first, seen)
+
+
+def _date(begun: re.Match[str], day_first: bool) -> tuple[int, int, int]:
+    """Return year, month and day, which may be no date."""
+    a, b, c = (int(begun[part]) for part in "abc")
+    year, month, day = (a, b, c) if a > 31 else (c, b, a) if day_first else (c, a, b)
+    return year + 2000 * (year < 100), month, day
+
+
+def _faults(begun: Iterable[re.Match[str]], day_first: bool) -> tuple[int, int]:
+    """Count the months over twelve, then the messages before the one that they follow."""
+    dates = [_date(each, day_first) for each in begun]
+    return sum(month > 12 for _, month, _ in dates), sum(b < a for a, b in pairwise(dates))
 
 
 def _item(
@@ -85,18 +111,19 @@ def _item(
     words = _APPENDED.sub("", match[2]).replace(_OF_APP, "").strip()
     if _MEDIA.fullmatch(words):
         return Omission("pictures, sounds and files without a text")
-    parts = ("a", "b", "c", "hour", "minute", "second")
-    a, b, c, hour, minute, second = (int(begun[part] or 0) for part in parts)
+    if words.rstrip(".").casefold() in _DELETED:
+        return Omission("notices of the messenger")
+    hour, minute, second = (int(begun[part] or 0) for part in ("hour", "minute", "second"))
     if half := begun["before"] or begun["after"]:
         hour = hour % 12 + 12 * half.casefold().startswith(_AFTERNOON)
-    year, month, day = (a, b, c) if a > 31 else (c, b, a) if day_first else (c, a, b)
-    year += 2000 * (year < 100)
+    year, month, day = _date(begun, day_first)
     at = None
     with suppress(ValueError):  # the 31st of February: the text counts all the same
         if _FIRST_YEAR <= year <= _LAST_YEAR:
             at = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     # No message has an id: the n-th message alike in all it has is the same in a longer export.
-    content = repr((chat, (a, b, c), (hour, minute, second), speaker, words))
+    shown_date = tuple(int(begun[part]) for part in "abc")
+    content = repr((chat, shown_date, (hour, minute, second), speaker, words))
     seen[content] += 1
     digest = hashlib.sha256(f"{seen[content]} {content}".encode()).hexdigest()
     return TranscriptMessage(digest, f"whatsapp/{chat}", words, speaker=speaker, at=at)
