@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from treering.bulk.worker import ReadAhead, WorkDone, WorkerPool, WorkerThreads, portable
+from treering.bulk.worker import (
+    Derived,
+    ReadAhead,
+    WorkerPool,
+    WorkerTask,
+    WorkerThreads,
+    portable,
+)
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.files import exists
@@ -99,28 +106,30 @@ def bulk_ingest(
     space, views, *_ = memory_parts(memory)
     envelope = Envelope.check(kind, at, speaker, session, metadata, mask, encoding=encoding)
     report = IngestReport()
-    embedded = 0  # before the second step, in which progress begins at 0
-    total = 0
+    embedded = total = 0
 
-    def move(done: WorkDone) -> None:
+    def count(task: WorkerTask, derived: Derived) -> None:
+        nonlocal embedded
+        embedded += len(task.entries)
+        report.texts += sum(map(len, derived.pieces.values()))
+        report.chars += sum(len(entry.text) for entry in task.entries.values())
+        report.worker_seconds += derived.seconds
         if progress is not None and total:
-            progress(min(done.entries - embedded, total), total)
+            progress(min(embedded, total), total)
 
     with _pool(views.embedder, workers, ray) as pool:
-        ahead = ReadAhead(space, pool, move)
-        with views.deriving_with(ahead):
+        with views.deriving_with(ReadAhead(space, pool, count)):
             for place in given:
                 for receipt in _receipts(memory, place, source, envelope):
                     report._count(receipt)
                     report.files += bool(receipt.added or receipt.unchanged)
                     if progress is not None:
                         progress(report.added, 0)
-            total, embedded = views.count_pending(), ahead.done.entries
+            total, embedded = views.count_pending(), 0  # progress begins again
             report.pending = _build(views)
-    done, hidden = ahead.done, envelope.count(Receipt())
+        report.workers = pool.size
+    hidden = envelope.count(Receipt())
     report.masked, report.private = hidden.masked, hidden.private
-    report.texts, report.chars = done.texts, done.chars
-    report.workers, report.worker_seconds = pool.size, done.seconds
     report.seconds = time.monotonic() - began
     return report
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import SimpleQueue
-from threading import Thread
 from typing import Any, Final, Protocol, Self
 
 from treering.arrays import Floats
@@ -32,9 +30,6 @@ from treering.views.fragments.cut import PartwiseEmbedder, Piece, cut_and_embed
 TASK_ENTRIES: Final = 64
 TASK_CHARS: Final = 1 << 16
 """A task takes a fraction of a second: only that is repeated if its worker is killed."""
-
-END_S: Final = 5.0
-"""Tasks that have begun take a fraction of it, unless an endpoint hangs."""
 
 MAX_LOST: Final = 3
 """A task is given up after so many workers ended over it."""
@@ -112,44 +107,24 @@ class Worker:
 class WorkerThreads:
     """A ``WorkerPool`` of threads: a model computes without Python's lock.
 
-    A context manager: at its end it waits a little for tasks that have begun. One that hangs ends
-    with the process.
+    A context manager: at its end it waits for tasks that have begun.
     """
 
     def __init__(self, embedder: Embedder, size: int) -> None:
         self.size = size
         is_bundled = embedder.name == MiniLM.name
         self._worker = Worker(MiniLM.name if is_bundled else embedder)
-        self._due: SimpleQueue[tuple[Future[Derived], WorkerTask] | None] = SimpleQueue()
-        self._is_over = False
-        self._threads = [Thread(target=self._work, daemon=True) for _ in range(size)]
-        for thread in self._threads:
-            thread.start()
+        self._threads = ThreadPoolExecutor(size)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._is_over = True
-        for _ in self._threads:
-            self._due.put(None)
-        end = time.monotonic() + END_S
-        for thread in self._threads:
-            thread.join(max(0.0, end - time.monotonic()))
+        self._threads.shutdown(cancel_futures=True)
 
     def submit(self, task: WorkerTask) -> Future[Derived]:
         """See ``WorkerPool``."""
-        pending: Future[Derived] = Future()
-        self._due.put((pending, task))
-        return pending
-
-    def _work(self) -> None:
-        while (due := self._due.get()) is not None and not self._is_over:
-            pending, task = due
-            try:
-                pending.set_result(self._worker.derive(task))
-            except BaseException as error:  # the caller of ``collect`` gets it
-                pending.set_exception(error)
+        return self._threads.submit(self._worker.derive, task)
 
     def collect(self, pending: Future[Derived]) -> Derived:
         """See ``WorkerPool``."""
@@ -196,23 +171,6 @@ MAX_FAILED: Final = 3
 
 
 @dataclass(slots=True)
-class WorkDone:
-    """Counts of finished work: entries, their pieces and characters, and processor time."""
-
-    entries: int = 0
-    texts: int = 0
-    chars: int = 0
-    seconds: float = 0.0
-
-    def add(self, task: WorkerTask, derived: Derived) -> None:
-        """Count one more task."""
-        self.entries += len(task.entries)
-        self.texts += sum(map(len, derived.pieces.values()))
-        self.chars += sum(len(entry.text) for entry in task.entries.values())
-        self.seconds += derived.seconds
-
-
-@dataclass(slots=True)
 class _Handed:
     """A task of a worker, and its result once the view has asked for it."""
 
@@ -224,14 +182,15 @@ class _Handed:
 class ReadAhead:
     """A ``Deriver`` whose pieces come from workers. For one thread.
 
-    ``done`` counts their work; ``moved`` is called with it after each task.
+    ``count`` is called with each task that is done.
     """
 
-    def __init__(self, space: Space, pool: WorkerPool, moved: Callable[[WorkDone], None]) -> None:
-        self.done = WorkDone()
+    def __init__(
+        self, space: Space, pool: WorkerPool, count: Callable[[WorkerTask, Derived], None]
+    ) -> None:
         self._space = space
         self._pool = pool
-        self._moved = moved
+        self._count = count
         self._handed: dict[int, _Handed] = {}
         self._last = 0
         self._failed = 0
@@ -240,10 +199,7 @@ class ReadAhead:
         """Return the pieces of entries. Raise EmbeddingError, WorkersLost, InputError."""
         if not entries:
             return {}
-        due = {
-            seq: entry for seq, entry in entries.items() if not self._is_handed(seq, entry, size)
-        }
-        self._hand(due, size)
+        self._hand({s: e for s, e in entries.items() if not self._is_handed(s, e, size)}, size)
         last = max(entries)
         derived: dict[int, list[Piece]] = {}
         for seq in entries:
@@ -290,9 +246,8 @@ class ReadAhead:
         """Return the result of a task. Raise EmbeddingError if many in a row failed."""
         if handed.derived is None:
             handed.derived = derived = self._pool.collect(handed.pending)
-            self.done.add(handed.task, derived)
+            self._count(handed.task, derived)
             self._failed = 0 if derived.error is None else self._failed + 1
-            self._moved(self.done)
             if self._failed >= MAX_FAILED:
                 self._failed = 0
                 raise EmbeddingError(str(derived.error))
