@@ -36,7 +36,7 @@ with treering.Memory.open(sys.argv[1], embedder=HashingEmbedder()) as memory:
 """
 HEAVY = (
     *("asyncio", "onnxruntime", "pydantic", "scipy", "tokenizers", "tree_sitter", "typer"),
-    *("treering.chat.conversation", "treering.ingest.transcripts.registry", "treering.views.fit"),
+    *("treering.chat.conversation", "treering.ingest.transcripts.contract", "treering.views.fit"),
     *("treering.views.code.graph", "treering.views.code.guard", "treering.views.code.parse.parser"),
 )
 """What takes long to import, and neither opening a memory nor adding to it needs."""

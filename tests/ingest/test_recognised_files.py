@@ -22,7 +22,7 @@ from tests.ingest.clients import (
 from tests.raised import raises
 from treering import Memory
 from treering.errors import InputError, TextEncodingError
-from treering.ingest.transcripts.registry import format_of
+from treering.ingest.transcripts.contract import format_of
 
 
 def test_exports_in_a_folder_are_skipped_with_the_command_that_reads_them(

@@ -35,9 +35,8 @@ from tests.ingest.clients import (
 from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError
-from treering.ingest.transcripts.contract import READERS
+from treering.ingest.transcripts.contract import READERS, format_of, formats
 from treering.ingest.transcripts.importing import new_lines
-from treering.ingest.transcripts.registry import format_of, formats
 from treering.records import Receipt
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -19,7 +19,7 @@ from treering.hooks.places import make_private, user_memory
 from treering.ingest import exchange
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.importing import TranscriptLines, new_lines
-from treering.ingest.transcripts.registry import line_format_of
+from treering.ingest.transcripts.json_files import line_format_of
 from treering.journal import entries, writing
 from treering.memory import Memory, memory_parts
 from treering.records import Progress, Skipped

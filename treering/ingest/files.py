@@ -100,9 +100,9 @@ def _refuse_conversations(path: Path, envelope: Envelope) -> None:
         return
     if path.suffix not in _CONVERSATIONS and not (path / "users.json").is_file():
         return
-    from treering.ingest.transcripts import registry  # loads the readers of all formats
+    from treering.ingest.transcripts import contract  # loads the readers of all formats
 
-    if (found := registry.format_of(path)) is not None:
+    if (found := contract.format_of(path)) is not None:
         raise InputError(
             f"{path} holds conversations of the format {found.name}; import it: `treering import "
             f"{shlex.quote(str(path))}`",

@@ -1,13 +1,17 @@
-"""The protocol of a format of past conversations: it recognises a file and reads its messages."""
+"""The formats of past conversations, treering's own and those of other packages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Final, Protocol
 
+from treering import files
 from treering.ingest.transcripts.archive import TranscriptPath
+from treering.plugins import plugins
 from treering.records import JSON
 
 READERS = {
@@ -21,6 +25,21 @@ READERS = {
     "mail": "mail:MailFormat",
 }
 """Classes of the formats by name, in the order of recognition."""
+
+GROUP: Final = "treering.transcripts"
+"""The entry point group. An entry point is called without arguments and gives a format."""
+
+OWN: Final = EntryPoints(
+    EntryPoint(name, f"treering.ingest.transcripts.{reader}", GROUP)
+    for name, reader in READERS.items()
+)
+"""Written here, so that they are found in a source tree that was never installed."""
+
+HEAD_BYTES: Final = 1 << 16
+"""Of a file, to recognise it by. A conversation's first message may be long."""
+
+MAX_LINE_BYTES: Final = 1 << 24
+"""Of a first line: a transcript may begin with a picture or all of its instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +91,31 @@ class TranscriptFormat(Protocol):
     def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages in order, and the omissions. Raises InputError for a broken file."""
         ...
+
+
+def formats() -> tuple[TranscriptFormat, ...]:
+    """All formats, in the order in which a file is compared with them: treering's own first."""
+    return _load((*OWN, *plugins(GROUP)))
+
+
+@lru_cache(maxsize=2)
+def _load(points: tuple[EntryPoint, ...]) -> tuple[TranscriptFormat, ...]:
+    return tuple(point.load()() for point in points)
+
+
+def format_of(
+    path: TranscriptPath, among: Iterable[TranscriptFormat] | None = None
+) -> TranscriptFormat | None:
+    """The format of a file or folder, by its name and beginning; None if it matches none."""
+    head = "" if path.is_dir() else head_of(path)
+    among = formats() if among is None else among
+    return next((entry for entry in among if entry.recognises(path, head)), None)
+
+
+def head_of(path: TranscriptPath) -> str:
+    """The beginning of a file in any encoding; at least its first line if that is not huge."""
+    with files.open_file(path) as stream:
+        head = stream.read(HEAD_BYTES)
+        if b"\n" not in head:
+            head += stream.readline(MAX_LINE_BYTES)
+    return head.decode("utf-8", errors="replace")

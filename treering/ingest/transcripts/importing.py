@@ -28,13 +28,10 @@ from treering.ingest.transcripts.contract import (
     TranscriptFormat,
     TranscriptItem,
     TranscriptMessage,
-)
-from treering.ingest.transcripts.json_files import lines_from
-from treering.ingest.transcripts.registry import (
     format_of,
     head_of,
-    line_format_of,
 )
+from treering.ingest.transcripts.json_files import line_format_of, lines_from
 from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces

@@ -11,7 +11,7 @@ from typing import Any
 from treering import files
 from treering.errors import InputError
 from treering.ingest.transcripts.archive import TranscriptPath
-from treering.ingest.transcripts.contract import Omission, TranscriptItem
+from treering.ingest.transcripts.contract import Omission, TranscriptItem, format_of, formats
 from treering.ingest.transcripts.values import Fields
 
 MAX_BYTES = 2 << 30
@@ -95,6 +95,12 @@ class LineFormat(ABC):
         items = self.line_reader(path)
         for offset, line in lines_from(path):
             yield from items(offset, line)
+
+
+def line_format_of(path: Path) -> LineFormat | None:
+    """The format of a file that grows line by line; None for other files."""
+    found = format_of(path, [entry for entry in formats() if isinstance(entry, LineFormat)])
+    return found if isinstance(found, LineFormat) else None
 
 
 def lines_from(path: TranscriptPath, offset: int = 0) -> Iterator[tuple[int, bytes]]:

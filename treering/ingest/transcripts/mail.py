@@ -10,14 +10,16 @@ from email import message_from_bytes
 from email.errors import MessageError
 from email.policy import default
 from email.utils import parseaddr, parsedate_to_datetime
+from html.parser import HTMLParser
 
 from treering import files
 from treering.ingest.transcripts.archive import TranscriptPath, folder_name
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.json_files import refuse_larger
-from treering.ingest.transcripts.values import page_text
 
 _REPLY = re.compile(r"^(?:\s*(?:re|fwd?|aw|wg|sv|vs|tr|rv|r)\s*:)+\s*", re.IGNORECASE)
+_UNSEEN = frozenset({"script", "style", "head", "title"})
+_BREAKS = frozenset({"br", "p", "div", "tr", "li", "h1", "h2", "h3", "blockquote"})
 
 
 class MailFormat:
@@ -63,7 +65,7 @@ def _item(content: bytes, folder: str) -> TranscriptItem:
         return Omission("mails that cannot be read")  # an unknown coding, a torn part
     page = part is not None and part.get_content_subtype() == "html"
     attached = [f"[file: {name}]" for each in message.walk() if (name := each.get_filename())]
-    text = "\n".join([(page_text(body) if page else body).strip(), *attached])
+    text = "\n".join([(_page_text(body) if page else body).strip(), *attached])
     at = None
     with suppress(ValueError, TypeError):
         at = parsedate_to_datetime(str(message["date"]))
@@ -77,3 +79,30 @@ def _item(content: bytes, folder: str) -> TranscriptItem:
         session=_REPLY.sub("", subject).strip() or None,
         metadata={"to": to or None},
     )
+
+
+def _page_text(page: str) -> str:
+    """The text of a page of HTML, a line for each block, at most one empty line at a time."""
+    parser = _PageText()
+    parser.feed(page)
+    parser.close()
+    lines = (" ".join(line.split()) for line in "".join(parser.parts).splitlines())
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+class _PageText(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        self._hidden += tag in _UNSEEN
+        self.parts.append("\n" if tag in _BREAKS else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden = max(0, self._hidden - (tag in _UNSEEN))
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append("" if self._hidden else data)

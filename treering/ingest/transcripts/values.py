@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from html.parser import HTMLParser
 from typing import Any
 
 from treering.errors import InputError
@@ -19,9 +17,6 @@ Fields = Mapping[str, Any]
 
 SHORT_CHARS = 200
 """Of a tool's call or failure: the action and its end, without its output."""
-
-_UNSEEN = frozenset({"script", "style", "head", "title"})
-_BREAKS = frozenset({"br", "p", "div", "tr", "li", "h1", "h2", "h3", "blockquote"})
 
 
 def text_of(value: object) -> str:
@@ -120,30 +115,3 @@ def _shorten(text: str, limit: int = SHORT_CHARS) -> str:
     """The beginning of a text on one line."""
     line = " ".join(text[: 4 * limit].split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def page_text(page: str) -> str:
-    """The text of a page of HTML, a line for each block, at most one empty line at a time."""
-    parser = _PageText()
-    parser.feed(page)
-    parser.close()
-    lines = (" ".join(line.split()) for line in "".join(parser.parts).splitlines())
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-
-class _PageText(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        del attrs
-        self._hidden += tag in _UNSEEN
-        self.parts.append("\n" if tag in _BREAKS else "")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden = max(0, self._hidden - (tag in _UNSEEN))
-
-    def handle_data(self, data: str) -> None:
-        self.parts.append("" if self._hidden else data)
