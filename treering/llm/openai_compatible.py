@@ -308,15 +308,10 @@ def without_credentials(url: str) -> str:
 
 def _to_wire(messages: Sequence[Message]) -> list[dict[str, str]]:
     """The messages as JSON. Raises TextEncodingError for lone surrogates."""
-    for message in messages:
-        try:
-            message.content.encode()
-        except UnicodeEncodeError as error:
-            raise TextEncodingError(
-                f"the prompt holds {message.content[error.start]!r} at position {error.start}, "
-                "which is not a character; decode its source with errors='replace'"
-            ) from error
-    return [{"role": message.role, "content": defuse(message.content)} for message in messages]
+    return [
+        {"role": each.role, "content": defuse(check_text(each.content, "the prompt"))}
+        for each in messages
+    ]
 
 
 def _without(request: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:

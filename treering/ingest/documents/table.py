@@ -54,21 +54,20 @@ def csv_rows(blocks: Iterable[str], delimiter: str | None = None) -> Iterator[Ro
 def pieces(rows: Iterable[Row], limit: int = MAX_PIECE_CHARS) -> Iterator[TablePiece]:
     """The rows that have text, as many as fit in ``limit`` characters at a time, below the header.
 
-    A row that does not fit, and each row below a very long header, is written as one
-    ``name: value`` a line.
+    A row that does not fit is written as one ``name: value`` a line.
     """
-    header, body = _split((number, _clean(cells)) for number, cells in rows)
-    head_size = len(header.text) + 1
+    names, header, body = _split((number, _clean(cells)) for number, cells in rows)
+    head_size = len(header) + 1
     collected: list[tuple[int, str]] = []
     size = head_size
     for number, cells in body:
         line = " | ".join(cells)
-        alone = header.is_long or head_size + len(line) > limit
+        alone = head_size + len(line) > limit
         if collected and (alone or size + len(line) > limit):
             yield _piece(header, collected)
             collected, size = [], head_size
         if alone:
-            yield TablePiece(_record(header.names, cells), number, number)
+            yield TablePiece(_record(names, cells), number, number)
         else:
             collected.append((number, line))
             size += len(line) + 1
@@ -76,33 +75,24 @@ def pieces(rows: Iterable[Row], limit: int = MAX_PIECE_CHARS) -> Iterator[TableP
         yield _piece(header, collected)
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """The names of the columns, and the text above each piece: a title and these names."""
+def _split(rows: Iterator[Row]) -> tuple[Sequence[str], str, Iterator[Row]]:
+    """The names of the columns, the text above each piece, and the rows below the header.
 
-    names: Sequence[str]
-    text: str
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.text) > _MAX_HEADER_CHARS
-
-
-def _split(rows: Iterator[Row]) -> tuple[_Header, Iterator[Row]]:
-    """The header of a table and the rows below it; a table of numbers alone lacks a header."""
+    The text is a title and the names. A table of numbers alone lacks a header.
+    """
     filled = ((number, cells) for number, cells in rows if any(cells))
     top = list(islice(filled, _ROWS_ABOVE))
     place = next((index for index, (_, cells) in enumerate(top) if _names_columns(cells)), None)
     if place is None and len(top) > 1 and all(len(cells) == 1 for _, cells in top):
         place = 0 if _LETTER.search(top[0][1][0]) else None  # a list with a heading
     if place is None or place + 1 == len(top):  # nothing below it: rows that are not a header
-        return _Header((), ""), chain(top, filled)
+        return (), "", chain(top, filled)
     names = top[place][1]
     above = [" ".join(filter(None, cells)) for _, cells in top[:place]]
     text = "\n".join([*above, " | ".join(names)])
     if len(text) > _MAX_HEADER_CHARS:
         text = " | ".join(names)
-    return _Header(names, text), chain(top[place + 1 :], filled)
+    return names, text, chain(top[place + 1 :], filled)
 
 
 def _names_columns(cells: Sequence[str]) -> bool:
@@ -110,8 +100,8 @@ def _names_columns(cells: Sequence[str]) -> bool:
     return sum(map(bool, cells)) > 1 and any(map(_LETTER.search, cells))
 
 
-def _piece(header: _Header, rows: Sequence[tuple[int, str]]) -> TablePiece:
-    lines = [header.text] if header.text else []
+def _piece(header: str, rows: Sequence[tuple[int, str]]) -> TablePiece:
+    lines = [header] if header else []
     return TablePiece("\n".join([*lines, *(line for _, line in rows)]), rows[0][0], rows[-1][0])
 
 
