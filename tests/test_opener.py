@@ -17,8 +17,7 @@ COPIERS = {"copy", "copy2", "copyfile", "copytree"}
 ALLOWED = {
     ("files.py", "os.open(path, os.O_RDONLY | getattr(os, 'O_BINARY', 0))"): "the opener",
     ("files.py", "os.fdopen(descriptor, 'rb', closefd=False)"): "the opener",
-    ("files.py", "path.open()"): "a file without a path",
-    ("archive.py", "self._archive.file.open(member)"): "a member of an archive that is open",
+    ("files.py", "path.open('rb')"): "a member of an archive that is open",
     (
         "posix_locks.py",
         "os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE)",
