@@ -9,6 +9,7 @@ import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Self
 
 from treering import files
@@ -37,7 +38,7 @@ class DocumentText:
     gaps: tuple[DocumentGap, ...]
 
 
-def format_of(path: files.AnyFile) -> str | None:
+def format_of(path: Path) -> str | None:
     """Return the format of a document, by its suffix or its first bytes; None for other files.
 
     Raise OSError, and InputError for the memory itself.
@@ -62,7 +63,7 @@ class DocumentReader:
     def __exit__(self, *_error: object) -> None:
         self._end()
 
-    def read(self, path: files.AnyFile) -> DocumentText:
+    def read(self, path: Path) -> DocumentText:
         """Return the text of a document.
 
         Raise InputError with the reason if it cannot be read, MissingExtra, OSError.
@@ -81,7 +82,7 @@ class DocumentReader:
             self._end()  # its other answers would be taken for those to the next request
             raise
 
-    def _read(self, name: str, path: files.AnyFile) -> DocumentText:
+    def _read(self, name: str, path: Path) -> DocumentText:
         size = path.stat().st_size
         if size > self._limits.file:
             raise Unreadable(

@@ -48,6 +48,13 @@ def folder_name(path: TranscriptPath) -> str:
     return parent or Path(str(path.root.filename)).stem
 
 
+def file_size(path: TranscriptPath) -> int:
+    """Return the size of a file, of a member once it is unpacked."""
+    if isinstance(path, Path):
+        return path.stat().st_size
+    return path.root.getinfo(path.at).file_size
+
+
 @contextmanager
 def open_archive(path: Path) -> Iterator[zipfile.Path]:
     """The content of an archive as a folder, for the time of the block. Raises InputError."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from treering import files
 from treering.errors import InputError
-from treering.ingest.transcripts.archive import TranscriptPath
+from treering.ingest.transcripts.archive import TranscriptPath, file_size
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, format_of, formats
 from treering.ingest.transcripts.values import Fields
 
@@ -23,8 +23,7 @@ MAX_VALUES = 50_000_000
 
 def refuse_larger(path: TranscriptPath) -> None:
     """Raise InputError for a file that is too large for memory."""
-    file = path.stat() if isinstance(path, Path) else None
-    size = file.st_size if file else path.root.getinfo(path.at).file_size
+    size = file_size(path)
     if size > MAX_BYTES:
         raise InputError(f"{path} has {size:,} bytes; at most {MAX_BYTES:,} can be read at once")
 
