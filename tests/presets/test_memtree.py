@@ -114,12 +114,13 @@ def online() -> OnlineTree:
 
 
 def shown(drawn: str) -> list[object]:
-    """The outline of the tree as ``treering tree --json`` prints it."""
-
-    def outline(node: dict[str, list[dict[str, object]]]) -> object:
-        return node["text"], [outline(child) for child in node["children"]]  # type: ignore[arg-type]
-
-    return [outline(json.loads(line)) for line in drawn.splitlines()]
+    """The outline of the tree as ``treering tree --json`` prints it: parents before children."""
+    above = [Node("")]
+    for node in map(json.loads, drawn.splitlines()):
+        del above[node["depth"] :]
+        above[-1].children.append(Node(node["text"]))
+        above.append(above[-1].children[-1])
+    return [child.outline() for child in above[0].children]
 
 
 @pytest.fixture
