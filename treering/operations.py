@@ -199,11 +199,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     _O(MemoView.get, "GET /memos/{memo_id}", "One memo."),
     _O(
-        MemoView.history,
-        "GET /memos/{memo_id}/history",
-        "Every version of a memo, oldest first.",
-    ),
-    _O(
         MemoView.edit,
         "PATCH /memos/{memo_id}",
         "Give a memo another topic or summary, pin it, or unpin it.",
@@ -212,7 +207,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         MemoView.delete,
         "DELETE /memos/{memo_id}",
-        "Delete a memo; its lines stay, and forgetting those erases its history too.",
+        "Delete a memo; its lines stay, and get no new memo.",
         "write",
     ),
     _O(FactView.all, "GET /facts", "", is_custom=True),

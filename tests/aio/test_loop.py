@@ -99,7 +99,6 @@ TREE: Mapping[str, Call] = {
 MEMOS: Mapping[str, Call] = {
     "list": lambda memory: memory.memos.list(),
     "get": lambda memory: memory.memos.get("none"),
-    "history": lambda memory: memory.memos.history("none"),
     "lines": lambda memory: each(memory.memos.list(), memory.memos.lines),
     "search": lambda memory: memory.memos.search("Porto"),
     "choose": lambda memory: memory.memos.choose("Porto"),

@@ -20,7 +20,7 @@ from treering.journal.stored import PAGE
 from treering.records import Entry
 from treering.views.memos import store as memos
 from treering.views.memos.record import Claim
-from treering.views.memos.store import NewVersion
+from treering.views.memos.store import NewMemo
 
 SEED = 20_260_101
 COPIES = 60
@@ -342,8 +342,8 @@ def _texts(copy: Path) -> set[bytes]:
             "UPDATE node SET parent = 77 WHERE leaf",
             lambda memory: memory.search("Lisbon", level="all"),
         ),
-        ("UPDATE memo_version SET claims = '{'", lambda memory: memory.memos.search("Ana")),
-        ("UPDATE memo_version SET made = 1 << 62", lambda memory: memory.memos.search("Ana")),
+        ("UPDATE memo SET claims = '{'", lambda memory: memory.memos.search("Ana")),
+        ("UPDATE memo SET made = 1 << 62", lambda memory: memory.memos.search("Ana")),
         ("UPDATE code_file SET data = x'0102'", lambda memory: memory.code.search("spin")),
         ("UPDATE code_file SET calls = x'0102'", lambda memory: memory.code.search("spin")),
     ],
@@ -355,8 +355,8 @@ def test_what_is_derived_and_damaged_is_an_error_that_says_what_to_do(
     (tmp_path / "code" / "a.py").write_text("def spin():\n    return spin()\n")
     with open_memory() as memory:
         with memory._space.write() as writer:
-            said = NewVersion("Ana", (Claim("Ana moved.", True),), "written", 0, (1,))
-            memos.add_version(writer, "ana", said)
+            said = NewMemo("Ana", (Claim("Ana moved.", True),), "written", 0, (1,))
+            memos.put(writer, "ana", said)
         memory.code.index(tmp_path / "code")
         use(memory)
     with closing(sqlite3.connect(path)) as connection:

@@ -237,9 +237,9 @@ def test_a_statement_that_does_not_say_the_space_is_found() -> None:
         " WHERE space = ?)",
         "SELECT e.id FROM entry e JOIN source s ON s.id = e.source WHERE e.space = ?",
         "SELECT e.id FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source",
-        "UPDATE memo SET current = ? WHERE id = ?",
+        "UPDATE memo SET pinned = ? WHERE id = ?",
         "DELETE FROM leaf WHERE fragment = ?",
-        "INSERT INTO memo_line (version, entry, covered) VALUES (?, ?, ?)",
+        "INSERT INTO memo_line (memo, entry, covered) VALUES (?, ?, ?)",
     ]
     for sql in cases:
         assert without_space(sql)

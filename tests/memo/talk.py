@@ -8,7 +8,7 @@ from treering import Memory
 from treering.journal import entries
 from treering.views.memos import store
 from treering.views.memos.record import Claim, Memo
-from treering.views.memos.store import NewVersion
+from treering.views.memos.store import NewMemo
 from treering.views.support import claims_of
 
 LINES = (
@@ -52,7 +52,7 @@ def place(
         space = writer.id
         seqs = {place: seq for (place, _), seq in entries.places(writer, space, source).items()}
         begin, end = seen or (first, last)
-        new = NewVersion(
+        new = NewMemo(
             topic=topic,
             claims=tuple(Claim(text, True) for text in claims_of(summary)),
             origin="written",
@@ -62,7 +62,7 @@ def place(
             writer="scripted",
         )
         name = f"memo-{topic.split()[0].lower()}"
-        store.add_version(writer, name, new)
+        store.put(writer, name, new)
         return store.find(writer, name).memo
 
 

@@ -59,13 +59,12 @@ def test_an_empty_memory_has_no_memos(memory: Memory) -> None:
         memory.memos.get("none")
 
 
-def test_an_edit_is_an_entry_and_history_stays(memory: Memory, sister: Memo) -> None:
+def test_an_edit_is_an_entry(memory: Memory, sister: Memo) -> None:
     edited = memory.memos.edit(sister.id, summary="Ines lives in Porto for 900 euros.")
     assert edited.summary == "Ines lives in Porto for 900 euros."
-    assert (edited.origin, edited.version, edited.topic) == ("edited", 2, sister.topic)
+    assert (edited.origin, edited.topic) == ("edited", sister.topic)
     assert edited.spans == sister.spans
     assert memory.memos.get(sister.id) == edited
-    assert memory.memos.history(sister.id) == [sister, edited]
     [said] = [one for one in memory.entries() if one.source == "treering:memos"]
     assert said.text == "Memo: Ines in Porto. Ines lives in Porto for 900 euros."
 
@@ -82,13 +81,11 @@ def test_a_pinned_memo_is_listed_first(memory: Memory, sister: Memo, boat: Memo)
     memory.memos.edit(boat.id, pinned=False)
     memory.memos.edit(boat.id, pinned=True)
     assert memory.memos.get(boat.id).pinned
-    assert len(memory.memos.history(boat.id)) == 4
 
 
-def test_a_deleted_memo_is_not_there_but_was(memory: Memory, sister: Memo) -> None:
+def test_a_deleted_memo_is_not_there(memory: Memory, sister: Memo) -> None:
     memory.memos.delete(sister.id)
     assert memory.memos.list() == []
-    assert [one.deleted for one in memory.memos.history(sister.id)] == [False, True]
     with pytest.raises(UnknownName):
         memory.memos.delete(sister.id)
     with pytest.raises(UnknownName):
@@ -148,15 +145,9 @@ def test_export_and_import_carry_changes(memory: Memory, open_memory: Open, sist
     with open_memory(Path(memory._database.url).parent / "other.db") as other:
         other.import_(lines)
         [there] = other.memos.list()
-        assert there == memory.memos.get(sister.id).__class__(
-            **{name: getattr(memory.memos.get(sister.id), name) for name in _KEPT}, version=2
-        )
-        assert [one.deleted for one in other.memos.history(boat.id)] == [True]
+        assert there == memory.memos.get(sister.id)
         other.import_(lines)
         assert other.memos.list() == [there]
-
-
-_KEPT = ("id", "topic", "claims", "spans", "origin", "made", "pinned", "deleted", "writer")
 
 
 def test_an_import_with_a_change_that_says_nothing_is_refused(memory: Memory) -> None:
@@ -203,11 +194,9 @@ def test_the_receipt_has_the_line_first_and_then_the_changes_that_went_with_it(
 def test_a_memo_goes_with_a_line_that_was_only_seen_when_it_was_written(memory: Memory) -> None:
     """The model may have put of one topic's lines into another's summary."""
     memory.add(messages())
-    memo = place(memory, "Ines in Porto", "The sister of user moved.", 0, 3, seen=(0, 7))
+    place(memory, "Ines in Porto", "The sister of user moved.", 0, 3, seen=(0, 7))
     memory.forget(memory_line(memory, 6))
     assert memory.memos.list() == []
-    with pytest.raises(UnknownName):
-        memory.memos.history(memo.id)
 
 
 def test_what_a_person_wrote_stays_without_the_text_it_replaced(memory: Memory, path: Path) -> None:
@@ -216,7 +205,25 @@ def test_what_a_person_wrote_stays_without_the_text_it_replaced(memory: Memory, 
     mine = memory.memos.edit(memo.id, topic="my sister", summary="Ines lives in Porto.")
     memory.forget(memory_line(memory, 6))
     [left] = memory.memos.list()
-    assert (left.topic, left.summary, left.version) == (mine.topic, mine.summary, 1)
+    assert (left.topic, left.summary) == (mine.topic, mine.summary)
+    assert b"Gibberish" not in bytes_of(path)
+
+
+def test_a_change_goes_with_a_line_that_an_earlier_one_was_drawn_from(
+    memory: Memory, path: Path
+) -> None:
+    memory.add(messages())
+    memo = place(memory, "Ines", "Written Gibberish.", 0, 3, seen=(0, 7))
+    memory.memos.edit(memo.id, pinned=True)
+    memory.memos.edit(memo.id, topic="my sister", summary="Ines lives in Porto.")
+    other = place(memory, "boat", "Another Gibberish.", 8, 9, seen=(6, 9))
+    memory.memos.edit(other.id, pinned=True)
+    memory.memos.delete(other.id)
+    memory.forget(memory_line(memory, 6))
+    assert memory.memos.list() == []
+    assert [entry.text for entry in memory.entries(source="treering:memos")] == [
+        "A memo was deleted."
+    ]
     assert b"Gibberish" not in bytes_of(path)
 
 
@@ -244,9 +251,8 @@ def test_a_deleted_memo_stays_deleted_when_one_of_its_lines_goes(
 ) -> None:
     memory.memos.delete(sister.id)
     memory.forget(sister.entry_ids[0])
-    [last] = memory.memos.history(sister.id)
-    assert last.deleted
-    assert last.entry_ids == sister.entry_ids[1:]
+    assert memory.memos.list() == []
+    assert len(memory.memos.recent("chat")) == 8
     assert b"The rent is 900" not in bytes_of(path)
 
 
@@ -311,8 +317,8 @@ def test_what_search_finds_is_the_memo_as_it_is_whatever_happens(memory: Memory)
     assert found() == there()
     memory.add("The boat sails again.", source="notes")
     assert found() == there()
-    memory.forget(memory_line(memory, 6))  # erases the first version only
-    assert [one.version for one in found() if one.id == memo.id] == [1]
+    memory.forget(memory_line(memory, 6))  # which the edited memo was not drawn from
+    assert [one.topic for one in found() if one.id == memo.id] == ["my sister"]
     memory.forget(memory_line(memory, 8))
     assert [one.id for one in found()] == [memo.id]
     assert memory.memos.search("sail", k=5, source="notes") == []

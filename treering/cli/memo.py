@@ -46,13 +46,10 @@ def memos(
     run.out.emit_all(listed, _memo, nothing)
 
 
-@command(app, history="Show every version instead of the lines.")
-def show(run: Run, memo_id: str, history: bool = False) -> None:
-    """Show a memo with its lines, or all its versions."""
+@command(app)
+def show(run: Run, memo_id: str) -> None:
+    """Show a memo with its lines."""
     with run.memory() as memory:
-        if history:
-            run.out.emit_all(memory.memos.history(memo_id), _version)
-            return
         memo = memory.memos.get(memo_id)
         lines = memory.memos.lines(memo)
     run.out.emit(memo, *_memo(memo))
@@ -63,7 +60,7 @@ def show(run: Run, memo_id: str, history: bool = False) -> None:
 @command(
     app,
     pin=opt("List it first and always choose it.", "--pin/--unpin"),
-    delete="Delete it; its history stays.",
+    delete="Delete it; its lines stay.",
 )
 def edit(
     run: Run,
@@ -73,14 +70,14 @@ def edit(
     pin: bool | None = None,
     delete: bool = False,
 ) -> None:
-    """Give a memo another topic or summary, pin it, or delete it; its history stays."""
+    """Give a memo another topic or summary, pin it, or delete it."""
     changes = topic is not None or summary is not None or pin is not None
     if delete == changes:
         raise InputError("an edit needs --topic, --summary, --pin or --unpin, or --delete alone")
     with run.memory() as memory:
         if delete:
             memory.memos.delete(memo_id)
-            note(f"deleted; `treering memo show {memo_id} --history` still shows it")
+            note("deleted")
             return
         memo = memory.memos.edit(memo_id, topic=topic, summary=summary, pinned=pin)
     run.out.emit_all([memo], _memo)
@@ -97,15 +94,8 @@ def _why_none(due: int) -> str:
     )
 
 
-def _version(memo: Memo) -> tuple[Part, ...]:
-    by = f" by {memo.writer}" if memo.writer else ""
-    return (f"version {memo.version}, {memo.made:%Y-%m-%d %H:%M}{by}\n", "dim"), *_memo(memo)
-
-
 def _memo(memo: Memo) -> tuple[Part, ...]:
     """Return topic, id and times on one line, then the summary, then claims without support."""
-    if memo.deleted:
-        return (("deleted", "bold"), f"  {memo.id}\n")
     when = f"  {memo.at:%Y-%m-%d}" if memo.at else ""
     if memo.at and memo.until and memo.until.date() != memo.at.date():
         when += f" to {memo.until:%Y-%m-%d}"

@@ -43,7 +43,7 @@ from treering.views.foreign import tables_of
 
 log = logging.getLogger("treering")
 
-WORDS = ("statement", "memo_version", "node", "code_change", "reply", "work_error")
+WORDS = ("statement", "memo", "node", "code_change", "reply", "work_error")
 """Tables that hold words of entries in rows that are deleted or resized: copies of these may stay
 in the file."""
 

@@ -28,7 +28,7 @@ HEAPS: Final = (
 not among them: see ``nearest.index_sizes``."""
 
 NUMBERED: Final = frozenset(
-    (*HEAPS, "statement", "memo_version", "node", "code_change", "reply", "work_error")
+    (*HEAPS, "statement", "memo", "node", "code_change", "reply", "work_error")
 )
 """Tables whose indexes hold numbers and digests."""
 

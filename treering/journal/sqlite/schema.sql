@@ -299,16 +299,7 @@ CREATE TABLE memo (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
     space   INTEGER NOT NULL REFERENCES space (id),
     name    TEXT    NOT NULL,                 -- the id that callers see
-    current INTEGER,                          -- its latest version
-    UNIQUE (space, name)
-);
-CREATE UNIQUE INDEX memo_by_current ON memo (current);
-
--- Every state that a memo has had. A change made by a person is an entry of the journal, too.
-CREATE TABLE memo_version (
-    id      INTEGER PRIMARY KEY AUTOINCREMENT,
-    space   INTEGER NOT NULL,
-    memo    INTEGER NOT NULL REFERENCES memo (id),
+    version INTEGER NOT NULL,                 -- the highest of its space when it was written
     made    INTEGER NOT NULL,
     origin  TEXT    NOT NULL,                 -- written, fallback or edited
     writer  TEXT    NOT NULL,                 -- the language model, or empty
@@ -316,20 +307,19 @@ CREATE TABLE memo_version (
     claims  TEXT    NOT NULL,                 -- JSON: [[sentence, supported], ...]
     pinned  INTEGER NOT NULL DEFAULT 0,
     deleted INTEGER NOT NULL DEFAULT 0,
-    change  INTEGER REFERENCES entry (seq),   -- the entry of a person's change
     model   INTEGER REFERENCES model (id),    -- whose vector this is
-    vector  BLOB                              -- of topic and summary, float32, little-endian
+    vector  BLOB,                             -- of topic and summary, float32, little-endian
+    UNIQUE (space, name)
 );
-CREATE INDEX memo_version_by_memo ON memo_version (memo, space, id);
-CREATE INDEX memo_version_by_change ON memo_version (change);
 
--- The entries that a version covers, and others that its text may have been drawn from.
+-- The entries that a memo covers (1), others that its text may have been drawn from (0), and the
+-- entries of a person's changes (-1).
 CREATE TABLE memo_line (
-    version INTEGER NOT NULL REFERENCES memo_version (id),
+    memo    INTEGER NOT NULL REFERENCES memo (id),
     entry   INTEGER NOT NULL REFERENCES entry (seq),
     covered INTEGER NOT NULL,
     space   INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (version, entry)
+    PRIMARY KEY (memo, entry, space)
 );
 CREATE INDEX memo_line_by_entry ON memo_line (entry);
 

@@ -1,6 +1,6 @@
 """A person's changes to memos: each is an entry of the journal that holds the whole new memo.
 
-So the history stays, an export carries the changes, and applying them again gives the same memos.
+So an export carries the changes, and applying them again gives the same memos.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treering.journal.writing import Draft
 from treering.text import check_text
 from treering.views.memos import store
 from treering.views.memos.record import Claim, Memo
-from treering.views.memos.store import NewVersion
+from treering.views.memos.store import NewMemo
 
 SOURCE: Final = f"{entries.OWN_SOURCES}memos"
 """The source of the entries of changes. It is not a conversation, and takes nothing else."""
@@ -44,21 +44,21 @@ def refuse(source: str | None) -> None:
         raise InputError(message, param="source")
 
 
-def record(writer: SpaceWriter, memo: Memo, seen: Sequence[int]) -> None:
+def record(writer: SpaceWriter, memo: Memo, seen: Sequence[int], *, deleted: bool = False) -> None:
     """Append the entry of a memo's new state, and apply it.
 
     ``seen`` are the entries that its text may be drawn from, beside the lines it stands for.
     """
     state: dict[str, Any] = {
         "id": memo.id,
-        "topic": memo.topic,
-        "claims": [[claim.text, claim.supported] for claim in memo.claims],
-        "pinned": memo.pinned,
-        "deleted": memo.deleted,
+        "topic": "" if deleted else memo.topic,
+        "claims": [] if deleted else [[claim.text, claim.supported] for claim in memo.claims],
+        "pinned": memo.pinned and not deleted,
+        "deleted": deleted,
         "lines": list(memo.entry_ids),
         "seen": entries.identities(writer, seen),
     }
-    text = "A memo was deleted." if memo.deleted else f"Memo: {memo.topic}. {memo.summary}".strip()
+    text = "A memo was deleted." if deleted else f"Memo: {memo.topic}. {memo.summary}".strip()
     identity = secrets.token_hex(8)
     draft = Draft(
         text=text,
@@ -88,7 +88,7 @@ def apply(writer: Writer) -> None:
     for seq in sorted(work.claim(writer, writer.space, VIEW, queued)):
         entry = entries.there(writer, [seq])[seq]
         change = _read(entry.metadata.get(_KEY))
-        new = NewVersion(
+        new = NewMemo(
             topic=change["topic"],
             claims=change["claims"],
             origin="edited",
@@ -99,7 +99,7 @@ def apply(writer: Writer) -> None:
             deleted=change["deleted"],
             change=seq,
         )
-        store.add_version(writer, change["id"], new)
+        store.put(writer, change["id"], new)
         store.drop_repeated(writer, new.covered)
 
 

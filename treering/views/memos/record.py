@@ -56,8 +56,7 @@ class Memo:
     """One topic of a conversation: a summary, and the lines it stands for.
 
     The lines stay in the journal. A topic that comes up again has several spans. ``made`` is the
-    time of this version, ``version`` counts from 1, and ``writer`` is the language model that
-    wrote it, or empty.
+    time of its last change, and ``writer`` is the language model that wrote it, or empty.
     """
 
     id: str
@@ -67,8 +66,6 @@ class Memo:
     origin: Origin
     made: datetime
     pinned: bool = False
-    deleted: bool = False
-    version: int = 1
     writer: str = ""
 
     @property

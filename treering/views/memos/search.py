@@ -145,8 +145,8 @@ def _read_memos(reader: Reader, base: Snapshot, mark: store.Mark) -> _Memos:
     rows = np.zeros((len(stored), width), dtype=np.float32)  # zeros where one is not embedded
     vectors = store.vectors(reader, model) if model else {}
     for row, memo in enumerate(stored):
-        if memo.version in vectors:
-            rows[row] = fragments.to_vectors([vectors[memo.version]], width)[0]
+        if memo.number in vectors:
+            rows[row] = fragments.to_vectors([vectors[memo.number]], width)[0]
     return _Memos(mark, model, stored, [terms(memo.memo.option) for memo in stored], rows)
 
 

@@ -25,7 +25,7 @@ from treering.search.terms import terms
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.memos import changes, store, write
 from treering.views.memos.record import NOTO, Claim, speaker_line
-from treering.views.memos.store import NewVersion
+from treering.views.memos.store import NewMemo
 from treering.views.memos.write import Part, Partition
 from treering.views.settings import SpaceSettings
 from treering.views.support import SupportCheck
@@ -99,10 +99,9 @@ def read_dialogues(
     rows = list(
         reader.rows(
             "SELECT e.source, e.seq, EXISTS (SELECT 1 FROM memo_line l"
-            " JOIN memo m ON m.space = l.space AND m.current = l.version"
-            " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
+            " JOIN memo m ON m.space = l.space AND m.id = l.memo"
             " WHERE l.space = e.space AND l.entry = e.seq AND l.covered = 1"
-            " AND (? = 0 OR v.origin <> 'fallback'))"
+            " AND (? = 0 OR m.origin <> 'fallback'))"
             " FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source"
             f" WHERE s.space = ? AND e.kind = 'chat' AND s.hash <> ?{condition}"
             " ORDER BY e.source, e.position",
@@ -242,7 +241,7 @@ class MemoSettler:
                 return
             store.drop_fallbacks(writer, lines)
             for part, part_claims in zip(partition.parts, claims, strict=True):
-                new = NewVersion(
+                new = NewMemo(
                     topic=part.topic,
                     claims=part_claims,
                     origin="fallback" if partition.is_fallback else "written",
@@ -254,7 +253,7 @@ class MemoSettler:
                 _put(writer, new)
 
 
-def _put(writer: Writer, new: NewVersion) -> None:
+def _put(writer: Writer, new: NewMemo) -> None:
     """Store a new memo, or extend the conversation's latest memo on the same topic."""
     name = _name_of_topic(writer, new)
     before = store.find(writer, name) if name else None
@@ -265,14 +264,14 @@ def _put(writer: Writer, new: NewVersion) -> None:
             topic=old.topic,
             claims=tuple(dict.fromkeys((*old.claims, *new.claims))),
             covered=(*before.covered, *new.covered),
-            seen=(*store.seen(writer, before.version), *new.seen),
+            seen=(*store.seen(writer, before.number), *new.seen),
             pinned=old.pinned,
         )
-        return store.add_version(writer, old.id, new)
-    return store.add_version(writer, secrets.token_hex(8), new)
+        return store.put(writer, old.id, new)
+    return store.put(writer, secrets.token_hex(8), new)
 
 
-def _name_of_topic(reader: Reader, new: NewVersion) -> str | None:
+def _name_of_topic(reader: Reader, new: NewMemo) -> str | None:
     """The name of the latest memo on a topic in its conversation, if there is one."""
     if new.topic == NOTO:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -19,24 +19,31 @@ from treering.views.memos.record import Claim, Memo, Origin, Span
 
 Mark = tuple[int, int, int, int]
 
-_CURRENT: Final = "FROM memo m JOIN memo_version v ON v.space = m.space AND v.id = m.current"
-_LINES: Final = " JOIN memo_line l ON l.space = v.space AND l.version = v.id AND l.covered = 1"
+_COVERED, _SEEN, _CHANGE = 1, 0, -1
+"""The entries of a memo: lines that it stands for, others that its text or a person's change may
+be drawn from, and the entries of a person's changes."""
+
+_LINES: Final = " JOIN memo_line l ON l.space = m.space AND l.memo = m.id AND l.covered = 1"
 
 STANDS_FOR: Final = (
-    "FROM memo_line l JOIN memo m ON m.space = l.space AND m.current = l.version"
-    " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
+    "FROM memo_line l JOIN memo m ON m.space = l.space AND m.id = l.memo"
     " WHERE l.covered = 1 AND l.space = ? AND l.entry IN (SELECT value FROM json_each(?))"
 )
-"""Selects the current memos of some lines. It starts from the lines: a space may have thousands
-of memos."""
+"""Selects the memos of some lines, beginning with these: a space may have thousands of memos."""
+
+_IS_CHANGED: Final = (
+    "EXISTS (SELECT 1 FROM memo_line c WHERE c.space = {0}.space AND c.memo = {0}.id"
+    " AND c.covered = -1)"
+)
+"""Whether a person has changed a memo."""
 
 
 @dataclass(frozen=True, slots=True)
-class NewVersion:
+class NewMemo:
     """A state of a memo before it is stored; ``made`` in microseconds since the epoch.
 
     ``covered`` are the entries it stands for, and ``seen`` the others that its text may be drawn
-    from. Erasing any of them erases the version. ``change`` is the entry of a person's change.
+    from. Erasing any of them erases the memo. ``change`` is the entry of a person's change.
     """
 
     topic: str
@@ -53,8 +60,9 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class StoredMemo:
-    """A memo with the row number of its version and the sequence numbers of its lines."""
+    """A memo with its number, the number of its version, and the numbers of its lines."""
 
+    number: int
     version: int
     memo: Memo
     covered: tuple[int, ...]
@@ -63,81 +71,95 @@ class StoredMemo:
 # ---------------------------------------------------------------------- writing
 
 
-def add_version(writer: Writer, name: str, new: NewVersion) -> None:
-    """Store a version as the current one of the memo with that name, creating the memo."""
-    space = writer.space
+def put(writer: Writer, name: str, new: NewMemo) -> None:
+    """Store the state of the memo with that name, creating the memo.
+
+    What a person's change was drawn from stays noted, as long as its entry is there.
+    """
+    space, claims = writer.space, [[claim.text, claim.supported] for claim in new.claims]
     writer.execute(
-        "INSERT INTO memo (space, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (space, name)
-    )
-    row = writer.row("SELECT id FROM memo WHERE space = ? AND name = ?", (space, name))
-    assert row is not None  # just inserted
-    claims = [[claim.text, claim.supported] for claim in new.claims]
-    version = writer.insert(
-        "INSERT INTO memo_version (space, memo, made, origin, writer, topic, claims, pinned,"
-        " deleted, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO memo (space, name, version, made, origin, writer, topic, claims, pinned,"
+        " deleted) VALUES"
+        " (?, ?, (SELECT coalesce(max(version), 0) + 1 FROM memo WHERE space = ?),"
+        " ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (space, name) DO UPDATE SET"
+        " version = excluded.version, made = excluded.made, origin = excluded.origin,"
+        " writer = excluded.writer, topic = excluded.topic, claims = excluded.claims,"
+        " pinned = excluded.pinned, deleted = excluded.deleted, model = NULL, vector = NULL",
         (
-            *(space, row[0], new.made, new.origin, new.writer, new.topic),
+            *(space, name, space, new.made, new.origin, new.writer, new.topic),
             *(json.dumps(claims, ensure_ascii=False), int(new.pinned), int(new.deleted)),
-            new.change,
         ),
     )
-    lines = dict.fromkeys(new.seen, 0) | dict.fromkeys(new.covered, 1)
+    row = writer.row("SELECT id FROM memo WHERE space = ? AND name = ?", (space, name))
+    assert row is not None  # just stored
+    key = space, int(row[0])
+    if _changes(writer, key[1]):
+        writer.execute(
+            "UPDATE memo_line SET covered = 0 WHERE space = ? AND memo = ? AND covered = 1", key
+        )
+    else:
+        writer.execute("DELETE FROM memo_line WHERE space = ? AND memo = ?", key)
+    lines = dict.fromkeys(new.seen, _SEEN) | dict.fromkeys(new.covered, _COVERED)
+    if new.change is not None:
+        lines[new.change] = _CHANGE
     writer.many(
-        "INSERT INTO memo_line (space, version, entry, covered) VALUES (?, ?, ?, ?)",
-        ((space, version, entry, covered) for entry, covered in lines.items()),
+        "INSERT INTO memo_line (space, memo, entry, covered) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (space, memo, entry) DO UPDATE SET covered = excluded.covered",
+        ((*key, entry, covered) for entry, covered in lines.items()),
     )
-    writer.execute(
-        "UPDATE memo SET current = ? WHERE space = ? AND id = ?", (version, space, row[0])
-    )
+
+
+def _changes(reader: Reader, memo: int) -> list[int]:
+    """The entries of a person's changes of a memo, oldest first."""
+    sql = "SELECT entry FROM memo_line WHERE space = ? AND memo = ? AND covered = -1 ORDER BY entry"
+    return [int(row[0]) for row in reader.rows(sql, (reader.space, memo))]
 
 
 def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
     """Delete the fallback memos of any of these lines."""
-    _drop_memos(writer, "v.origin = 'fallback'", lines)
+    _drop_memos(writer, "m.origin = 'fallback'", lines)
 
 
 def drop_repeated(writer: Writer, lines: Sequence[int]) -> None:
     """Delete a model's memos of these lines if a person's memos stand for all of their lines."""
     _drop_memos(
         writer,
-        "NOT EXISTS (SELECT 1 FROM memo_version c"
-        "  WHERE c.space = m.space AND c.memo = m.id AND c.change IS NOT NULL)"
+        f"NOT {_IS_CHANGED.format('m')}"
         " AND NOT EXISTS (SELECT 1 FROM memo_line a"
-        "  WHERE a.space = m.space AND a.version = m.current AND a.covered = 1"
+        "  WHERE a.space = m.space AND a.memo = m.id AND a.covered = 1"
         "  AND NOT EXISTS (SELECT 1 FROM memo_line b"
-        "   JOIN memo o ON o.space = b.space AND o.current = b.version"
-        "   JOIN memo_version c ON c.space = b.space AND c.id = b.version"
+        "   JOIN memo o ON o.space = b.space AND o.id = b.memo"
         "   WHERE b.space = a.space AND b.entry = a.entry AND b.covered = 1"
-        "   AND c.change IS NOT NULL))",
+        f"   AND {_IS_CHANGED.format('o')}))",
         lines,
     )
 
 
 def _drop_memos(writer: Writer, condition: str, lines: Sequence[int]) -> None:
-    """Delete memos of some lines with their history."""
-    space = writer.space
+    """Delete memos of some lines."""
     sql = f"SELECT DISTINCT m.id {STANDS_FOR} AND {condition}"
-    for (memo,) in list(writer.rows(sql, (space, json.dumps(lines)))):
-        _drop_versions(writer, _versions(writer, memo))
-        writer.execute("DELETE FROM memo WHERE space = ? AND id = ?", (space, memo))
+    for (memo,) in list(writer.rows(sql, (writer.space, json.dumps(lines)))):
+        _drop(writer, int(memo))
 
 
-_WRITTEN: Final = (
-    "space = ? AND origin = 'written' AND id IN (SELECT current FROM memo WHERE space = ?)"
-)
+def _drop(writer: Writer, memo: int) -> None:
+    key = writer.space, memo
+    writer.execute("DELETE FROM memo_line WHERE space = ? AND memo = ?", key)
+    writer.execute("DELETE FROM memo WHERE space = ? AND id = ?", key)
+
+
+_WRITTEN: Final = f"space = ? AND origin = 'written' AND NOT {_IS_CHANGED.format('memo')}"
 
 
 def has_written(reader: Reader) -> bool:
-    """Whether the current version of some memo is a language model's."""
-    space = reader.space
-    row = reader.row(f"SELECT 1 FROM memo_version WHERE {_WRITTEN} LIMIT 1", (space, space))
+    """Whether a language model wrote some memo that no person has changed."""
+    row = reader.row(f"SELECT 1 FROM memo WHERE {_WRITTEN} LIMIT 1", (reader.space,))
     return row is not None
 
 
 def let_rewrite(writer: Writer) -> None:
     """Turn a model's memos into fallback memos, which go once a model has written them again."""
-    space = writer.space
-    writer.execute(f"UPDATE memo_version SET origin = 'fallback' WHERE {_WRITTEN}", (space, space))
+    writer.execute(f"UPDATE memo SET origin = 'fallback' WHERE {_WRITTEN}", (writer.space,))
 
 
 # ---------------------------------------------------------------------- memos
@@ -145,7 +167,20 @@ def let_rewrite(writer: Writer) -> None:
 
 def current(reader: Reader, condition: str = "", *params: Value) -> list[StoredMemo]:
     """The memos that meet a condition, in the order they were first made."""
-    return _load(reader, f"v.deleted = 0 AND v.id = m.current{condition}", *params)
+    rows = list(
+        reader.rows(
+            "SELECT m.id, m.version, m.name, m.topic, m.claims, m.origin, m.writer, m.made,"
+            f" m.pinned FROM memo m WHERE m.space = ? AND m.deleted = 0{condition} ORDER BY m.id",
+            (reader.space, *params),
+        )
+    )
+    lines = _lines_by_memo(reader, [int(row[0]) for row in rows])
+    memos = []
+    for row in rows:
+        # A damaged row raises an error that names its memo.
+        with damage.decoding(f"memo {row[2]!r}"):
+            memos.append(_to_memo(row, lines.get(int(row[0]), [])))
+    return memos
 
 
 def find(reader: Reader, name: str) -> StoredMemo:
@@ -156,63 +191,34 @@ def find(reader: Reader, name: str) -> StoredMemo:
     return found[0]
 
 
-def history(reader: Reader, name: str) -> list[StoredMemo]:
-    """Every version of a memo, oldest first. Raises UnknownMemo."""
-    versions = _load(reader, "m.name = ?", name)
-    if not versions:
-        raise UnknownMemo(f"no memo {name!r} in this space")
-    return versions
-
-
-def _load(reader: Reader, condition: str, *params: Value) -> list[StoredMemo]:
-    rows = list(
-        reader.rows(
-            "SELECT v.id, m.name, v.topic, v.claims, v.origin, v.writer, v.made, v.pinned,"
-            " v.deleted, (SELECT count(*) FROM memo_version o"
-            " WHERE o.space = m.space AND o.memo = m.id AND o.id <= v.id)"
-            " FROM memo_version v JOIN memo m ON m.space = v.space AND m.id = v.memo"
-            f" WHERE m.space = ? AND {condition} ORDER BY v.memo, v.id",
-            (reader.space, *params),
-        )
-    )
-    lines = _lines_by_version(reader, [int(row[0]) for row in rows])
-    memos = []
-    for row in rows:
-        # A damaged row raises an error that names its memo.
-        with damage.decoding(f"memo {row[1]!r}"):
-            memos.append(_to_memo(row, lines.get(int(row[0]), [])))
-    return memos
-
-
 def _to_memo(row: Row, lines: Sequence[Row]) -> StoredMemo:
     memo = Memo(
-        id=str(row[1]),
-        topic=str(row[2]),
-        claims=tuple(Claim(str(text), bool(held)) for text, held in json.loads(row[3])),
+        id=str(row[2]),
+        topic=str(row[3]),
+        claims=tuple(Claim(str(text), bool(held)) for text, held in json.loads(row[4])),
         spans=tuple(_spans(lines)),
-        origin=row[4],
-        made=moment(int(row[6])),
-        pinned=bool(row[7]),
-        deleted=bool(row[8]),
-        version=int(row[9]),
-        writer=str(row[5]),
+        origin=row[5],
+        made=moment(int(row[7])),
+        pinned=bool(row[8]),
+        writer=str(row[6]),
     )
-    return StoredMemo(int(row[0]), memo, tuple(int(line[1]) for line in lines))
+    covered = tuple(int(line[1]) for line in lines)
+    return StoredMemo(int(row[0]), int(row[1]), memo, covered)
 
 
-def _lines_by_version(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
-    """The covered lines of versions as rows: version, seq, id, source, position, at, zone."""
+def _lines_by_memo(reader: Reader, memos: Sequence[int]) -> dict[int, list[Row]]:
+    """The covered lines of memos as rows: memo, seq, id, source, position, at, zone."""
     lines_of: dict[int, list[Row]] = {}
-    for start in range(0, len(versions), PAGE):
+    for start in range(0, len(memos), PAGE):
         rows = reader.rows(
-            "SELECT l.version, e.seq, e.id, n.text, e.position, e.at, e.zone FROM memo_line l"
+            "SELECT l.memo, e.seq, e.id, n.text, e.position, e.at, e.zone FROM memo_line l"
             " JOIN entry e ON e.space = l.space AND e.seq = l.entry"
             " JOIN source s ON s.space = e.space AND s.id = e.source"
             " JOIN label n ON n.id = s.name"
             " WHERE l.space = ? AND l.covered = 1"
-            " AND l.version IN (SELECT value FROM json_each(?))"
-            " ORDER BY l.version, s.id, e.position",
-            (reader.space, json.dumps(versions[start : start + PAGE])),
+            " AND l.memo IN (SELECT value FROM json_each(?))"
+            " ORDER BY l.memo, s.id, e.position",
+            (reader.space, json.dumps(memos[start : start + PAGE])),
         )
         for row in rows:
             lines_of.setdefault(int(row[0]), []).append(row)
@@ -255,13 +261,11 @@ def seqs(reader: Reader, identities: Sequence[str]) -> tuple[int, ...]:
     return tuple(int(row[0]) for row in rows if row is not None)
 
 
-def seen(reader: Reader, version: int) -> tuple[int, ...]:
-    """Every entry that a version's text may be drawn from, including the entry of its change."""
+def seen(reader: Reader, memo: int) -> tuple[int, ...]:
+    """Every entry that a memo's text may be drawn from, but for a person's changes."""
     rows = reader.rows(
-        "SELECT entry FROM memo_line WHERE space = ? AND version = ? UNION"
-        " SELECT change FROM memo_version"
-        " WHERE space = ? AND id = ? AND change IS NOT NULL ORDER BY entry",
-        (reader.space, version) * 2,
+        "SELECT entry FROM memo_line WHERE space = ? AND memo = ? AND covered >= 0 ORDER BY entry",
+        (reader.space, memo),
     )
     return tuple(int(row[0]) for row in rows)
 
@@ -269,9 +273,9 @@ def seen(reader: Reader, version: int) -> tuple[int, ...]:
 def topics_beside(reader: Reader, entry: int) -> list[tuple[str, str]]:
     """Name and topic of the memos of an entry's conversation, oldest first."""
     rows = reader.rows(
-        f"SELECT DISTINCT m.id, m.name, v.topic {_CURRENT}{_LINES}"
+        f"SELECT DISTINCT m.id, m.name, m.topic FROM memo m{_LINES}"
         " JOIN entry e ON e.space = l.space AND e.seq = l.entry"
-        " WHERE m.space = ? AND v.deleted = 0 AND e.source ="
+        " WHERE m.space = ? AND m.deleted = 0 AND e.source ="
         " (SELECT source FROM entry WHERE space = ? AND seq = ?) ORDER BY m.id",
         (reader.space, reader.space, entry),
     )
@@ -281,9 +285,9 @@ def topics_beside(reader: Reader, entry: int) -> list[tuple[str, str]]:
 def memo_of_fragments(reader: Reader) -> dict[int, int]:
     """The number of the memo of each fragment; the first memo's if there are several."""
     rows = reader.rows(
-        f"SELECT f.id, m.id {_CURRENT}{_LINES}"
+        f"SELECT f.id, m.id FROM memo m{_LINES}"
         " JOIN fragment f ON f.space = l.space AND f.entry = l.entry"
-        " WHERE m.space = ? AND v.deleted = 0 ORDER BY m.id DESC",
+        " WHERE m.space = ? AND m.deleted = 0 ORDER BY m.id DESC",
         (reader.space,),
     )
     return {int(row[0]): int(row[1]) for row in rows}
@@ -292,7 +296,7 @@ def memo_of_fragments(reader: Reader) -> dict[int, int]:
 def is_written(reader: Reader, lines: Sequence[int]) -> bool:
     """Whether a memo stands for any of these lines. Deleted memos count, fallback memos do not."""
     row = reader.row(
-        f"SELECT 1 {STANDS_FOR} AND v.origin <> 'fallback' LIMIT 1",
+        f"SELECT 1 {STANDS_FOR} AND m.origin <> 'fallback' LIMIT 1",
         (reader.space, json.dumps(lines)),
     )
     return row is not None
@@ -302,37 +306,36 @@ def is_written(reader: Reader, lines: Sequence[int]) -> bool:
 
 
 def mark(reader: Reader) -> Mark:
-    """Numbers that differ after any change to a memo: added, erased, embedded, or a version."""
+    """Numbers that differ after any change to a memo: added, changed, erased or embedded."""
     row = reader.row(
-        "SELECT coalesce(max(m.current), 0), count(*),"
-        " count(CASE WHEN v.model = s.model THEN 1 END),"
-        " (SELECT count(*) FROM memo_version WHERE space = ?)"
-        f" {_CURRENT} JOIN space s ON s.id = m.space WHERE m.space = ?",
-        (reader.space, reader.space),
+        "SELECT coalesce(max(m.version), 0), coalesce(max(m.id), 0), count(*),"
+        " count(CASE WHEN m.model = s.model THEN 1 END)"
+        " FROM memo m JOIN space s ON s.id = m.space WHERE m.space = ?",
+        (reader.space,),
     )
     assert row is not None  # an aggregate always has a row
     return int(row[0]), int(row[1]), int(row[2]), int(row[3])
 
 
 def vectors(reader: Reader, model: EmbeddingModel) -> dict[int, bytes]:
-    """The vectors by that model of current versions, by version number."""
+    """The vectors of memos by that model, by the memo's number."""
     rows = reader.rows(
-        f"SELECT v.id, v.vector {_CURRENT} WHERE m.space = ? AND v.deleted = 0 AND v.model = ?",
+        "SELECT id, vector FROM memo WHERE space = ? AND deleted = 0 AND model = ?",
         (reader.space, model.id),
     )
     return {int(row[0]): bytes(row[1]) for row in rows}
 
 
 def save_vectors(
-    writer: Writer, model: EmbeddingModel, versions: Sequence[int], matrix: Floats
+    writer: Writer, model: EmbeddingModel, memos: Sequence[StoredMemo], matrix: Floats
 ) -> None:
-    """Store row i of ``matrix`` for version i. Erased versions are skipped."""
+    """Store row i of ``matrix`` for memo i. Memos that were erased or changed are skipped."""
     data, space = matrix.astype("<f4", copy=False), writer.space
     writer.many(
-        "UPDATE memo_version SET model = ?, vector = ? WHERE space = ? AND id = ?",
+        "UPDATE memo SET model = ?, vector = ? WHERE space = ? AND id = ? AND version = ?",
         (
-            (model.id, row.tobytes(), space, version)
-            for version, row in zip(versions, data, strict=True)
+            (model.id, row.tobytes(), space, stored.number, stored.version)
+            for stored, row in zip(memos, data, strict=True)
         ),
     )
 
@@ -341,63 +344,35 @@ def save_vectors(
 
 
 def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
-    """Erase the versions drawn from entries, in the transaction that erases the entries.
+    """Erase the memos of entries, in the transaction that erases the entries.
 
-    A version goes if its text may be drawn from an erased entry, or if that entry holds the change
-    that made it. If the current version goes, the memo goes with all its history, and its other
-    lines are due again. Return the number of erased memos, and the entries that hold a person's
-    changes of erased versions: the caller has to erase them, too.
+    A memo goes if its text may be drawn from an erased entry, or if that entry holds a change of
+    it; its other lines are due again. A deleted memo holds no text and stays, without the changes
+    before its deletion, unless the deletion is erased. Return the number of erased memos, and the
+    entries that hold a person's changes: the caller has to erase them, too.
     """
-    gone, dropped, space = [], set(), writer.space
-    for memo, versions in _versions_from(writer, erased).items():
-        row = writer.row("SELECT current FROM memo WHERE space = ? AND id = ?", (space, memo))
-        dropped |= versions
-        if row is not None and row[0] in versions:
-            gone.append(memo)
-            dropped.update(_versions(writer, memo))
-    changes = _drop_versions(writer, dropped)
-    writer.many("DELETE FROM memo WHERE space = ? AND id = ?", ((space, memo) for memo in gone))
-    # The remaining lines belong to deleted memos, whose versions hold no text.
+    space, count, going = writer.space, 0, list[int]()
+    touched = {
+        (int(memo), bool(deleted))
+        for entry in erased
+        for memo, deleted in writer.rows(TOUCHED, (space, entry))
+    }
+    for memo, is_deleted in sorted(touched):
+        changes = _changes(writer, memo)
+        if is_deleted and changes and changes[-1] not in erased:
+            going += changes[:-1]
+            continue
+        going += changes
+        count += 1
+        _drop(writer, memo)
     writer.many(
         "DELETE FROM memo_line WHERE space = ? AND entry = ?",
-        ((space, entry) for entry in (*erased, *changes)),
+        ((space, entry) for entry in (*erased, *going)),
     )
-    return len(gone), changes
+    return count, going
 
 
 TOUCHED: Final = (
-    "SELECT v.memo, v.id FROM memo_version v WHERE v.space = ?"
-    " AND v.id IN (SELECT id FROM memo_version WHERE space = ? AND change = ? UNION"
-    " SELECT l.version FROM memo_line l"
-    " JOIN memo_version o ON o.space = l.space AND o.id = l.version"
-    " WHERE l.space = ? AND l.entry = ? AND o.deleted = 0)"
+    "SELECT m.id, m.deleted FROM memo_line l JOIN memo m ON m.space = l.space AND m.id = l.memo"
+    " WHERE l.space = ? AND l.entry = ?"
 )
-"""A union, because each part has an index. An OR would read every version for every entry."""
-
-
-def _versions_from(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
-    """The versions drawn from entries, by memo. A deletion holds no text, so no line touches it."""
-    versions: dict[int, set[int]] = {}
-    space = reader.space
-    for entry in erased:
-        for memo, version in reader.rows(TOUCHED, (space, space, entry, space, entry)):
-            versions.setdefault(int(memo), set()).add(int(version))
-    return versions
-
-
-def _versions(reader: Reader, memo: int) -> list[int]:
-    sql = "SELECT id FROM memo_version WHERE space = ? AND memo = ?"
-    return [int(row[0]) for row in reader.rows(sql, (reader.space, memo))]
-
-
-def _drop_versions(writer: Writer, versions: Iterable[int]) -> list[int]:
-    """Delete versions; return the entries that hold the changes which made them."""
-    changes = []
-    for version in versions:
-        key = writer.space, version
-        row = writer.row("SELECT change FROM memo_version WHERE space = ? AND id = ?", key)
-        if row is not None and row[0] is not None:
-            changes.append(int(row[0]))
-        writer.execute("DELETE FROM memo_line WHERE space = ? AND version = ?", key)
-        writer.execute("DELETE FROM memo_version WHERE space = ? AND id = ?", key)
-    return changes

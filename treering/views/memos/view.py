@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from treering.arrays import Codes
 from treering.embed.checked import checked
@@ -44,8 +44,6 @@ from treering.views.support import claims_of
 
 log = logging.getLogger("treering")
 
-_DELETED: Final = Memo("", "", (), (), "edited", datetime.min, deleted=True)
-
 Memos = list[Memo]  # inside the class, ``list`` is a method
 Hits = list[MemoHit]
 Entries = list[Entry]
@@ -80,11 +78,6 @@ class MemoView:
         """One memo. Raises UnknownName."""
         with self._read() as reader:
             return store.find(reader, memo_id).memo
-
-    def history(self, memo_id: str) -> Memos:
-        """Every version of a memo, oldest first, including its deletion. Raises UnknownName."""
-        with self._read() as reader:
-            return [version.memo for version in store.history(reader, memo_id)]
 
     def lines(self, memo: Memo) -> Entries:
         """The lines that a memo stands for, as they were said."""
@@ -139,7 +132,7 @@ class MemoView:
         if choice.memos is not None:  # the best first: a prompt may have room for some only
             memos = [hit.memo for hit in hits if hit.memo in choice.memos]
         with self._read() as reader:
-            pinned = _memos_from(store.current(reader, " AND v.pinned = 1"), source)
+            pinned = _memos_from(store.current(reader, " AND m.pinned = 1"), source)
             evidences = tuple(
                 _evidence(memo, lines, self._marks_of(reader, lines), wording)
                 for memo in dict.fromkeys((*pinned, *memos))
@@ -200,27 +193,17 @@ class MemoView:
             old = store.find(writer, memo_id)
             new = _reword(old.memo, topic, summary)
             new = new if pinned is None else replace(new, pinned=pinned)
-            return self._record(writer, new, old)
+            keeps = new.topic == old.memo.topic or not set(new.claims).isdisjoint(old.memo.claims)
+            changes.record(writer, new, store.seen(writer, old.number) if keeps else ())
+            return store.find(writer, memo_id).memo
 
     def delete(self, memo_id: str) -> None:
         """Delete a memo. Its lines stay in the journal, and no model writes about them again.
 
-        The history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
+        Raises UnknownName.
         """
         with self._write() as writer:
-            old = store.find(writer, memo_id).memo
-            self._record(writer, replace(_DELETED, id=old.id, spans=old.spans))
-
-    def _record(self, writer: SpaceWriter, memo: Memo, *before: StoredMemo) -> Memo:
-        """Record a change of some memos, and apply it."""
-        seen = [
-            seq
-            for old in before
-            if memo.topic == old.memo.topic or not set(memo.claims).isdisjoint(old.memo.claims)
-            for seq in store.seen(writer, old.version)
-        ]
-        changes.record(writer, memo, seen)
-        return store.history(writer, memo.id)[-1].memo
+            changes.record(writer, store.find(writer, memo_id).memo, (), deleted=True)
 
     # ------------------------------------------------------------------ writing
 
@@ -253,13 +236,13 @@ class MemoView:
             model = reader.model
             if model is None or model.name != self._embedder().name:
                 return
-            waiting = store.current(reader, " AND (v.model IS NULL OR v.model <> ?)", model.id)
+            waiting = store.current(reader, " AND (m.model IS NULL OR m.model <> ?)", model.id)
         if waiting:
             # The embedder is called outside any transaction: it may take long.
             texts = [stored.memo.option for stored in waiting]
             vectors = checked(self._embedder(), texts, dimension=model.dimension)
             with self._space.write() as writer:
-                store.save_vectors(writer, model, [stored.version for stored in waiting], vectors)
+                store.save_vectors(writer, model, waiting, vectors)
 
     @contextmanager
     def _read(self) -> Iterator[SpaceReader]:
@@ -282,10 +265,7 @@ class MemoRows(View):
     name: ClassVar[str] = VIEW
     relation_name: ClassVar[str | None] = "topic"
     kinds: ClassVar[tuple[str, ...]] = ("memos",)
-    traces: ClassVar[tuple[Trace, ...]] = (
-        Trace("memo_version", "change"),
-        Trace("memo_line", "entry"),
-    )
+    traces: ClassVar[tuple[Trace, ...]] = (Trace("memo_line", "entry"),)
 
     def __init__(self, memos: MemoView, has_llm: Callable[[], bool]) -> None:
         self._memos = memos

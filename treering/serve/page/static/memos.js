@@ -45,7 +45,7 @@ async function open(button, memo, detail) {
   fill(detail, h("article", { class: "card" },
     h("h2", {}, memo.topic),
     h("p", {}, memo.claims.map((claim) => h("span", claim.supported ? {} : { class: "doubted", title: "not supported by its lines" }, `${claim.text} `))),
-    h("p", { class: "meta" }, `version ${memo.version}, ${memo.origin}${memo.writer ? ` by ${memo.writer}` : ""}, `, when(memo.made)),
+    h("p", { class: "meta" }, `${memo.origin}${memo.writer ? ` by ${memo.writer}` : ""}, `, when(memo.made)),
     lines));
   const ids = memo.spans.flatMap((span) => span.entry_ids);
   for (const entry of await Promise.all(ids.map((id) => get(`entries/${encodeURIComponent(id)}`)))) {
