@@ -155,7 +155,7 @@ ROWS = {
     "facts": Row(
         lambda memory, _: memory.facts.current("Ana"),
         ["facts", "--subject", "Ana"],
-        ("GET", "facts?subject=Ana&current=true", None),
+        ("GET", "facts/current?subject=Ana", None),
         field("text"),
         PORTO,
     ),

@@ -30,13 +30,6 @@ def test_a_single_text_has_no_score_instead_of_a_zero(memory: Memory) -> None:
     assert alone.metadata["score"] is None
 
 
-def test_filters_hold(memory: Memory) -> None:
-    memory.add("Miu the cat sleeps upstairs.", source="home")
-    memory.add("A cat sleeps in the shop.", source="town")
-    found = TreeringRetriever(memory=memory, where={"source": "town"}).invoke("cat sleeps")
-    assert [one.metadata["source"] for one in found] == ["town"]
-
-
 def test_invoke_takes_another_number_of_documents(memory: Memory) -> None:
     for number in range(4):
         memory.add(

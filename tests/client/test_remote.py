@@ -99,35 +99,6 @@ def test_every_call_is_there_with_its_signature_or_says_why_not() -> None:
                 assert ours.parameters == theirs.parameters, name
 
 
-def test_next_to_nothing_is_refused() -> None:
-    refused = {
-        f"{kind.__name__}.{name}"
-        for twin, kind in TWINS
-        for name, own in vars(twin).items()
-        if hasattr(own, "is_refusal")
-    }
-    assert refused == {
-        "CodeMemory.blocks",
-        "CodeMemory.rounds",
-        "Memory.check",
-        "Memory.fit",
-        "Memory.reembed",
-        "Memory.suggest_relations",
-        "MemoView.recent",
-        "MemoView.settle",
-        "TreeView.settings",
-        "TreeView.settle",
-    }
-
-
-def test_an_address_opens_a_memory_with_the_same_calls(remote: Memory) -> None:
-    assert isinstance(remote, client.RemoteMemory)
-    assert isinstance(remote, Memory)
-    assert remote.add("Ana moved to Porto.", at=datetime(2026, 3, 1, tzinfo=UTC)).added == 1
-    [hit] = remote.search("Porto")
-    assert (hit.text, hit.at) == ("Ana moved to Porto.", datetime(2026, 3, 1, tzinfo=UTC))
-
-
 def test_a_space_is_begun_missed_and_removed_over_a_server(url: str, remote: Memory) -> None:
     remote.add("Ana moved to Porto.")
     missing = pytest.raises(UnknownSpace)
@@ -195,22 +166,6 @@ def test_an_export_is_a_memory_again(talk: Memory, url: str, open_memory: Open) 
     with Memory.open(url, space="copy") as copy:
         assert copy.import_(iter(lines)).added == len(SAID)
         assert list(copy.export()) == lines
-
-
-def test_the_tree_is_walked(talk: Memory) -> None:
-    talk.settle()
-    [hit] = talk.search("bees on the roof", k=1)
-    [bees] = talk.tree.find(hit.entry_id)
-    assert bees.source == "talk"
-    assert talk.tree.node(bees.number).text == bees.text
-    assert bees.entry_id is not None
-    assert [node.number for node in talk.tree.find(bees.entry_id)] == [bees.number]
-    for root in talk.tree.roots():
-        below = talk.tree.leaves(root.number) if not root.leaf else [root]
-        assert all(leaf.leaf for leaf in below)
-        assert [node.depth for node in talk.tree.children(root.number)] in ([], [2] * len(below))
-    assert talk.tree.path(bees.number) == [] or talk.tree.path(bees.number)[0].depth == 1
-    assert talk.tree.stats().leaves == 3
 
 
 def test_the_tree_is_drawn_and_replanted(talk: Memory, open_memory: Open) -> None:

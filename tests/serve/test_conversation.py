@@ -144,16 +144,6 @@ def test_memories_stand_before_the_last_question_as_data_that_cannot_break_out()
     assert asked.body["messages"][2]["content"] == "Who?"
 
 
-def test_memories_join_a_question_of_several_parts() -> None:
-    picture = {"type": "image_url", "image_url": {"url": "data:,"}}
-    asked = [picture, {"type": "text", "text": "Who is this?"}]
-    sent = json.loads(request(user(asked)).with_memories("[1] note"))
-    same, block, question = sent["messages"][0]["content"]
-    assert block["type"] == "text"
-    assert "[1] note" in block["text"]
-    assert [same, question] == asked
-
-
 def test_memories_stand_before_the_last_question_that_has_words() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:,"}}
     asked = request(user("Who?"), user([picture]), user(None), user(" "))
@@ -191,6 +181,16 @@ def test_no_reply_is_too_odd_to_read(found: list[Any], streams: bool) -> None:
         reply.feed(json.dumps({"choices": one, "usage": one, "model": one}).encode() + b"\n")
     said = reply.utterance()
     assert said is None or said.text
+
+
+@given(st.integers())
+def test_a_count_of_tokens_that_no_model_has_is_cut(count: int) -> None:
+    reply = UpstreamReply(CHAT, streams=False, max_bytes=2**20)
+    usage = {"prompt_tokens": count, "completion_tokens": count}
+    reply.feed(json.dumps({"choices": [], "usage": usage}).encode())
+    assert reply.utterance() is None
+    assert reply.tokens is not None
+    assert all(0 <= each <= 10**9 for each in reply.tokens)
 
 
 def chunk(text: str | None, index: int = 0) -> bytes:

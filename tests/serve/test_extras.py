@@ -5,6 +5,7 @@ import pytest
 from tests.llm.test_extras import run
 
 SERVE = "from treering.cli.main import app; app(['serve', '--port', '0', '-m', '{path}'])"
+MCP = "from treering.cli.main import app; app(['mcp', '{path}'])"
 POSTGRES = "from treering import Memory; Memory.open('postgresql:///life')"
 OPEN = "from treering import Memory; Memory.open('http://127.0.0.1:9')"
 
@@ -13,6 +14,7 @@ OPEN = "from treering import Memory; Memory.open('http://127.0.0.1:9')"
     ("blocked", "code", "extra"),
     [
         *((name, SERVE, "serve") for name in ("fastapi", "uvicorn", "prometheus_client", "mcp")),
+        *((name, MCP, "mcp") for name in ("mcp", "mcp_types")),
         *((name, OPEN, "client") for name in ("httpx2", "pydantic")),
         *((name, POSTGRES, "postgres") for name in ("psycopg", "psycopg_pool")),
     ],

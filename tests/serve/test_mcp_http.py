@@ -56,22 +56,6 @@ def test_a_key_opens_its_own_space_and_no_other(path: Path, make_key: MakeKey) -
         assert httpx2.post(f"{url}/mcp", json={}).status_code == 401
 
 
-def test_calls_side_by_side_are_all_answered(path: Path) -> None:
-    async def act(url: str) -> None:
-        async with Client(f"{url}/mcp") as client, anyio.create_task_group() as tasks:
-
-            async def remember(number: int) -> None:
-                told = await said(client, "remember", text=f"Fact {number}.")
-                assert told.startswith("remembered as")
-
-            for number in range(20):
-                tasks.start_soon(remember, number)
-
-    with serving(url=path) as url:
-        anyio.run(act, url)
-        assert len(httpx2.get(f"{url}/v1/entries").json()["entries"]) == 20
-
-
 def test_nonsense_is_refused_and_the_server_goes_on(path: Path) -> None:
     with serving(url=path) as url:
         headers = {"accept": "application/json, text/event-stream"}

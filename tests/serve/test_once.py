@@ -6,7 +6,7 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from tests.serve.conftest import MakeKey, Serve, bearer, serving
+from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.errors import LLMUnavailable
 from treering.llm.scripted import Request, ScriptedLLM
 
@@ -28,13 +28,6 @@ def test_a_request_that_is_sent_again_gets_the_same_reply(client: TestClient) ->
     assert again.headers["idempotent-replayed"] == "true"
 
 
-def test_so_it_does_after_a_restart(path: Path) -> None:
-    with serving(path) as client:
-        first = client.post("/v1/entries", json=TEXT, headers=KEY).json()
-    with serving(path) as client:
-        assert client.post("/v1/entries", json=TEXT, headers=KEY).json() == first
-
-
 def test_a_key_that_comes_with_another_request_is_refused(client: TestClient) -> None:
     client.post("/v1/entries", json=TEXT, headers=KEY)
     found = client.post("/v1/entries", json={"text": "Ben keeps bees."}, headers=KEY)
@@ -49,33 +42,6 @@ def test_spaces_do_not_share_keys(serve: Serve, make_key: MakeKey) -> None:
     client.post("/v1/entries", json=TEXT, headers=ana | KEY)
     found = client.post("/v1/entries", json={"text": "Other."}, headers=ben | KEY)
     assert found.status_code == 201
-
-
-def test_of_requests_at_the_same_time_one_is_done(serve: Serve) -> None:
-    asked = threading.Barrier(2, timeout=10)
-
-    def wait(_: Request) -> None:
-        asked.wait()
-
-    llm = ScriptedLLM(["Hello.", "A second reply."], before_reply=wait)
-    client = serve(llm=llm)
-
-    def chat(_: int) -> str:
-        return client.post("/v1/chat", json={"message": "I am Ana."}, headers=KEY).text
-
-    with ThreadPoolExecutor(3) as threads:
-        replies = threads.map(chat, range(3))
-        asked.wait()
-        assert len(set(replies)) == 1
-    assert len(llm.requests) == 1
-    assert entries(client) == ["I am Ana.", "Hello."]
-
-
-def test_a_failure_is_not_kept(serve: Serve) -> None:
-    client = serve(llm=ScriptedLLM([LLMUnavailable("down"), "Hello."]))
-    said = {"message": "I am Ana."}
-    assert client.post("/v1/chat", json=said, headers=KEY).status_code == 503
-    assert client.post("/v1/chat", json=said, headers=KEY).json()["text"] == "Hello."
 
 
 def test_a_stream_that_is_sent_again_gets_the_same_answer(serve: Serve) -> None:

@@ -62,7 +62,7 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
         *("Memory.reembed", "Memory.check"),
         *("MemoView.recent", "MemoView.settle"),
         *("TreeView.settings", "TreeView.settle"),
-        *("MemoView.lines", "FactView.current"),
+        "MemoView.lines",
         *("CodeMemory.blocks", "CodeMemory.rounds"),
     }
 

@@ -275,18 +275,6 @@ def test_no_header_of_the_model_server_acts_on_the_origin_of_this_one(path: Path
             assert reply.headers.get("x-treering-memories") in (None, "")
 
 
-def test_a_question_that_is_asked_again_after_an_error_is_remembered_once(
-    path: Path, open_memory: Open
-) -> None:
-    acts = (error(500, {"message": "no"}), says("Yes."), says("Yes."))
-    with between(path, *acts) as (client, _):
-        with pytest.raises(openai.InternalServerError):
-            client.chat.completions.create(model="m", messages=[user("Well?")])
-        for _ in range(2):
-            client.chat.completions.create(model="m", messages=[user("Well?")])
-    assert held(open_memory) == [("user", "Well?"), ("assistant", "Yes.")]
-
-
 def test_a_model_server_that_is_not_there_is_told_as_openai_would(
     path: Path, open_memory: Open
 ) -> None:
@@ -433,19 +421,6 @@ def test_a_reply_that_is_too_long_is_refused_or_passed_on_but_not_kept(
     assert held(open_memory) == [("user", "First?"), ("user", "Second?")]
 
 
-@pytest.mark.parametrize("count", [10**26, -1])
-def test_token_counts_that_no_model_has_break_nothing(
-    open_memory: Open, path: Path, count: int
-) -> None:
-    usage = {"prompt_tokens": count, "completion_tokens": count, "total_tokens": 1}
-    with between(path, says("Hello!", usage=usage)) as (client, _):
-        client.chat.completions.create(model="m", messages=[user("Hi?")])
-    assert held(open_memory) == [("user", "Hi?"), ("assistant", "Hello!")]
-    memory: Memory = open_memory()
-    [spent] = memory.stats().spent
-    assert 0 <= spent.prompt_tokens <= 10**9
-
-
 def reply_in(path: str, text: str) -> bytes:
     """A whole reply in the protocol of a path."""
     part = {"type": "output_text" if path == "responses" else "text", "text": text}
@@ -475,17 +450,6 @@ def test_other_protocols_of_chats_are_enriched_and_remembered(
     assert seen.headers["anthropic-version"] == "2023-06-01"
     assert "sk-client" not in json.dumps(seen.headers)
     assert held(open_memory)[1:] == [("user", "What is my cat called?"), ("assistant", "Miu.")]
-    assert open_memory().stats().spent == (Spent("proxy", "m", 1, 7, 2),)
-
-
-def test_a_title_that_a_client_asks_for_is_not_remembered(path: Path, open_memory: Open) -> None:
-    open_memory().add("My cat is called Miu.", source="diary")
-    sent = {"messages": [user("<session>\nMy cat is called Miu.\n</session>\n\nWrite the title")]}
-    with between(path, body(reply_in("messages", "A cat"))) as (client, model):
-        assert httpx2.post(f"{client.base_url}messages?beta=true", json=sent).status_code == 200
-    [seen] = model.requests
-    assert (seen.path, seen.body) == ("/v1/messages?beta=true", sent)
-    assert held(open_memory) == [(None, "My cat is called Miu.")]
     assert open_memory().stats().spent == (Spent("proxy", "m", 1, 7, 2),)
 
 

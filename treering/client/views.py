@@ -44,10 +44,6 @@ class RemoteFacts(FactView):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    current = calls.remote_method(
-        FactView.current, "GET /facts", body_of=lambda given: given | {"current": True}
-    )
-
 
 def _round(sent: dict[str, Any]) -> dict[str, Any]:
     """Return a round of work to send: with the files after it, no folder is read."""

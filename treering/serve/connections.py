@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from treering.serve.settings import ServerSettings
 
@@ -32,15 +33,11 @@ class _Connections:
 
 def bounded_protocol(settings: ServerSettings) -> Callable[..., Any]:
     """Return the function with which uvicorn makes the protocol of a connection."""
-    state, most = _Connections(), available_connections(settings.max_connections)
-
-    def make(**options: Any) -> BoundedProtocol:
-        return BoundedProtocol(AutoHTTPProtocol(**options), settings, most, state)
-
-    return make
+    most = available_connections(settings.max_connections)
+    return partial(BoundedProtocol, settings, most, _Connections())
 
 
-class BoundedProtocol:
+class BoundedProtocol(HttpToolsProtocol):
     """uvicorn's protocol, closed if headers are too long or too slow, or if a reply is not read.
 
     A connection beyond ``most`` displaces the one that has waited longest for its headers: those of
@@ -48,28 +45,23 @@ class BoundedProtocol:
     """
 
     def __init__(
-        self, inner: Any, settings: ServerSettings, most: int, state: _Connections
+        self, settings: ServerSettings, most: int, state: _Connections, **options: Any
     ) -> None:
-        self._inner = inner
+        super().__init__(**options)
         self._settings = settings
         self._most = most
         self._state = state
-        self._transport: Any = None
         self._timer: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
         self._unread = 0
         self._header_bytes = 0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)  # the other methods of a protocol
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:
         """Accept a connection; beyond the bound, close one."""
-        self._transport = transport
         self._state.open[self] = None
-        self._inner.connection_made(transport)
+        super().connection_made(transport)
         self._wait()
-        self._reading = self._inner.loop.call_later(self._settings.unread_s, self._check_reader)
+        self._reading = self.loop.call_later(self._settings.unread_s, self._check_reader)
         if len(self._state.open) > self._most:
             self._make_room()
 
@@ -79,18 +71,18 @@ class BoundedProtocol:
         self._stop_waiting()
         if self._reading is not None:
             self._reading.cancel()
-        self._inner.connection_lost(exc)
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Pass bytes on, and count those of headers."""
-        if self._transport.is_closing():
+        if self.transport.is_closing():
             return
-        before = self._inner.cycle
+        before = self.cycle
         # uvicorn ignores the rest of the body of an answered request.
         reads_body = before is not None and before.more_body
         is_answered = before is not None and before.response_complete
-        self._inner.data_received(data)
-        if self._inner.cycle is not before:
+        super().data_received(data)
+        if self.cycle is not before:
             self._stop_waiting()  # the headers of a request are complete
             self._header_bytes = 0
         elif is_answered and reads_body:
@@ -108,14 +100,14 @@ class BoundedProtocol:
         """Start to wait for headers, unless the wait has begun."""
         if self._timer is None:
             self._state.waiting[self] = None
-            self._timer = self._inner.loop.call_later(self._settings.header_s, self._refuse_slow)
+            self._timer = self.loop.call_later(self._settings.header_s, self._refuse_slow)
 
     def _make_room(self) -> None:
         """Close the connection with the least right to its place, which may be this one."""
         longest = next(iter(self._state.waiting))
         slowest = next((other for other in self._state.open if other._has_unread()), None)
         if longest is self and slowest is not None:
-            slowest._transport.abort()
+            slowest.transport.abort()
             return
         longest._refuse(
             HTTPStatus.SERVICE_UNAVAILABLE,
@@ -123,16 +115,16 @@ class BoundedProtocol:
         )
 
     def _has_unread(self) -> bool:
-        return bool(self._transport.get_write_buffer_size())
+        return bool(self.transport.get_write_buffer_size())
 
     def _check_reader(self) -> None:
         """Close the connection if its client has read nothing since the last check."""
-        unread = self._transport.get_write_buffer_size()
+        unread = self.transport.get_write_buffer_size()
         if 0 < unread == self._unread:
-            self._transport.abort()
+            self.transport.abort()
             return
         self._unread = unread
-        self._reading = self._inner.loop.call_later(self._settings.unread_s, self._check_reader)
+        self._reading = self.loop.call_later(self._settings.unread_s, self._check_reader)
 
     def _stop_waiting(self) -> None:
         self._state.waiting.pop(self, None)
@@ -149,7 +141,7 @@ class BoundedProtocol:
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
         """Answer with the reason, if the client reads it, and close."""
         self._stop_waiting()
-        if self._transport.is_closing():
+        if self.transport.is_closing():
             return
         body = f"{reason}\n".encode()
         head = (
@@ -157,12 +149,12 @@ class BoundedProtocol:
             "content-type: text/plain; charset=utf-8\r\n"
             f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
         )
-        cycle = self._inner.cycle
+        cycle = self.cycle
         if cycle is None or cycle.response_complete:  # else it would be part of a reply
-            self._transport.write(head.encode() + body)
-        self._transport.close()
+            self.transport.write(head.encode() + body)
+        self.transport.close()
         # A client that reads nothing would keep the connection until its buffer is empty.
-        self._inner.loop.call_later(1.0, self._transport.abort)
+        self.loop.call_later(1.0, self.transport.abort)
 
 
 def available_connections(connections: int) -> int:

@@ -6,9 +6,8 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -37,19 +36,12 @@ AGAIN_S: Final = 3_600.0
 METRICS: Final = "/metrics"  # monitors ask for it all the time
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """A ``settle`` under way, and the values of ``upgrade`` for which it is a client's answer."""
-
-    task: asyncio.Task[Stats]
-    answers: Collection[bool]
-
-
 class Settling:
     """Runs at most one ``settle`` a space; another call joins it, or is next in turn."""
 
     def __init__(self) -> None:
-        self._at_work: dict[str, _Work] = {}
+        # The work under way by space, and its ``upgrade``; None is work that no client waits for.
+        self._at_work: dict[str, tuple[asyncio.Task[Stats], bool | None]] = {}
         self._stopping = False
 
     def at_work(self, space: str) -> bool:
@@ -63,13 +55,14 @@ class Settling:
         """
         until = time.monotonic() + wait_s
         while True:
-            answers = (False, True) if upgrade else (False,)
-            work = self._at_work.get(tenant.space) or self._begin(tenant, answers)
-            done, _ = await asyncio.wait([work.task], timeout=max(until - time.monotonic(), 0))
+            if not self.at_work(tenant.space):
+                self._begin(tenant, upgrade)
+            task, upgrades = self._at_work[tenant.space]
+            done, _ = await asyncio.wait([task], timeout=max(until - time.monotonic(), 0))
             if not done:
                 return None
-            if upgrade in work.answers:
-                return work.task.result()
+            if upgrades is not None and upgrades >= upgrade:
+                return task.result()
 
     async def settle_between(self, tenant: Tenant, step: Progress) -> None:
         """Settle a space unless that is under way; ``step`` may raise between two steps to end it.
@@ -77,14 +70,14 @@ class Settling:
         A client that asks meanwhile is next in turn. Raise the error of the work, or of ``step``.
         """
         if not self.at_work(tenant.space):
-            await self._begin(tenant, (), step).task
+            await self._begin(tenant, None, step)
 
     def _begin(
-        self, tenant: Tenant, answers: Collection[bool], step: Progress | None = None
-    ) -> _Work:
-        work = _Work(start_task(self._run(tenant, True in answers, step)), answers)
-        self._at_work[tenant.space] = work
-        return work
+        self, tenant: Tenant, upgrade: bool | None, step: Progress | None = None
+    ) -> asyncio.Task[Stats]:
+        task = start_task(self._run(tenant, bool(upgrade), step))
+        self._at_work[tenant.space] = task, upgrade
+        return task
 
     def stop(self) -> None:
         """Stop all work at its next step; the steps done stay done."""

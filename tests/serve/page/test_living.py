@@ -93,7 +93,7 @@ def test_an_entry_is_corrected_in_its_place(visit: Visit, life: Path) -> None:
         page.get_by_role("button", name="Correct…").click()
         page.get_by_label("The corrected text").fill(" ")
         page.get_by_role("button", name="Save").click()
-        expect(page.get_by_role("alert")).to_contain_text("no text")
+        expect(page.get_by_role("alert")).to_contain_text("the text is empty")
         page.get_by_role("button", name="Cancel").click()
         expect(page.locator(".text.whole")).to_have_text("The boat has a new sail.")
 

@@ -129,27 +129,19 @@ def serve_stdio(memory: Memory, spaces: list[str] | None = None) -> None:
 
     # In a thread of its own: a signal raises an exception in the main thread, and one that came
     # up amid the SDK's tasks would end them with a traceback, or wait for the next line of input.
-    serving = Serving(lambda: anyio.run(serve))
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            anyio.run(serve)
+        except BaseException as error:
+            failures.append(error)
+
+    serving = threading.Thread(target=run, name="treering mcp", daemon=True)
     serving.start()
     serving.join()
-    if serving.error is not None:
-        raise serving.error
-
-
-class Serving(threading.Thread):
-    """A thread that does not outlive the process; ``error`` is the exception that ended it."""
-
-    def __init__(self, serve: Callable[[], None]) -> None:
-        super().__init__(name="treering mcp", daemon=True)
-        self._serve = serve
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        """Serve until the client hangs up."""
-        try:
-            self._serve()
-        except BaseException as error:
-            self.error = error
+    for error in failures:
+        raise error
 
 
 @asynccontextmanager

@@ -20,11 +20,10 @@ from treering.chat.stream import ChatStream
 from treering.errors import TreeringError
 from treering.http import encoded_event
 from treering.journal.space import Space
-from treering.memory import space_policy
-from treering.parameters import parameter_help
+from treering.memory import Memory, space_policy
 from treering.serve import problems
 from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
-from treering.serve.rest.requests import Body, Budget, Query, Spaces
+from treering.serve.rest.requests import request_of
 from treering.serve.rest.routes import new_router
 from treering.serve.tenant import Asking, Tenant, open_beside
 from treering.serve.threads import start_task
@@ -40,15 +39,12 @@ _NOT_STORED: Final = {"Cache-Control": "no-store"}
 Pieces = asyncio.Queue[str | None]
 
 
-class ChatRequest(Body):
+_CHAT = request_of(Memory.chat)
+
+
+class ChatRequest(_CHAT):  # type: ignore[misc, valid-type]
     """One message of a conversation."""
 
-    message: Query
-    policy: str | None = Field(None, description="Which context the model gets.")
-    source: str = Field("chat", description="The conversation.")
-    budget: Budget | None = None
-    speaker: str | None = Field(None, description="The author of the message.")
-    spaces: Spaces | None = Field(None, description=parameter_help("spaces"))
     stream: bool = Field(False, description="Reply with server-sent events.")
 
 
@@ -72,9 +68,10 @@ async def chat(asked: ChatRequest, request: Request, tenant: Asking, once: OnceO
     if asked.stream:
         return await _stream_reply(asked, policy, tenant, once)
 
+    said = asked.message, policy, asked.source, asked.budget
+
     def work(record: RoundRecord | None) -> Answer:
-        talk, said = tenant.conversations(), (asked.message, policy, asked.source, asked.budget)
-        return talk.reply(*said, record, asked.speaker, asked.spaces)
+        return tenant.conversations().reply(*said, record, asked.speaker, asked.spaces)
 
     return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
 
@@ -86,10 +83,11 @@ async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once
     def put(piece: str) -> None:
         loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
+    said = asked.message, policy, asked.source, asked.budget
+
     def work(record: RoundRecord | None) -> Answer:
-        talk, said = tenant.conversations(), (asked.message, policy, asked.source, asked.budget)
-        stream = talk.stream(*said, record, asked.speaker, asked.spaces)
-        return _read(stream, put, left)
+        talk = tenant.conversations()
+        return _read(talk.stream(*said, record, asked.speaker, asked.spaces), put, left)
 
     reading = start_task(once.execute(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True))
     reading.add_done_callback(lambda _: pieces.put_nowait(_END))

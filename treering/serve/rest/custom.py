@@ -1,4 +1,4 @@
-"""Routes that are more than one call of a method: entries, memos, facts and rounds of code."""
+"""Routes that are more than one call of a method: entries, lines of memos and rounds of code."""
 
 from __future__ import annotations
 
@@ -21,15 +21,12 @@ from treering.serve.roles import FULL
 from treering.serve.tenant import Asking, Tenant
 from treering.views.code.memory import CodeMemory
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.facts.change import attribute_key
-from treering.views.facts.view import Fact
 
 entries = new_router("entries", "/v1/entries")
 memos = new_router("memos", "/v1/memos")
-facts = new_router("facts", "/v1/facts")
 code = new_router("code", "/v1/code")
 
-ROUTERS = (entries, memos, facts, code)
+ROUTERS = (entries, memos, code)
 
 
 @entries.post("", status_code=HTTPStatus.CREATED, response_model=Receipt)
@@ -72,24 +69,6 @@ async def memo_lines(memo_id: str, tenant: Asking) -> list[Entry]:
         return memos.lines(memos.get(memo_id))
 
     return await tenant.call(work)
-
-
-@facts.get("", name="list")
-async def list_facts(
-    tenant: Asking,
-    subject: str | None = None,
-    attribute: str | None = None,
-    current: bool = False,
-    as_of: str | None = None,
-) -> list[Fact]:
-    """Statements in the order they were said, of all subjects or one, of all attributes or one.
-
-    ``current``: only the facts that hold. ``as_of``: as they were known at that time.
-    """
-    facts = tenant.memory.facts
-    statements = await tenant.change(facts.current if current else facts.all, subject, as_of)
-    key = None if attribute is None else attribute_key(attribute)
-    return [fact for fact in statements if key is None or fact.attribute == key]
 
 
 class CodeRecordRequest(request_of(CodeMemory.record)):  # type: ignore[misc]
