@@ -56,7 +56,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread = 0
         self._header_bytes = 0
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection; beyond the bound, close one."""
         self._state.open[self] = None
         super().connection_made(transport)
