@@ -22,7 +22,6 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 LAYOUTS = st.sampled_from([None, 0, 1, 2, 4, "\t"])
 EDITS = (
     SettingsEdit(("servers", "ours"), {"command": "t", "args": ["mcp"]}),
-    SettingsEdit(("version",), 1, "unless"),
     SettingsEdit(("hooks", "Start"), {"hooks": [{"command": "t hook start"}]}, "first", "t hook s"),
     SettingsEdit(("hooks", "Stop"), {"hooks": [{"command": "t hook end"}]}, "first", "t hook e"),
 )
@@ -68,9 +67,7 @@ def without_empty(value: dict[str, Any]) -> dict[str, Any]:
     hooks = value.get("hooks", {})
     hooks = {name: items for name, items in hooks.items() if items or name != "Start"}
     rest = value | {"hooks": hooks}
-    rest = {key: part for key, part in rest.items() if part or key not in ("servers", "hooks")}
-    rest = {"version": 1} | rest  # it stays where there is more
-    return {} if rest == {"version": 1} else rest
+    return {key: part for key, part in rest.items() if part or key not in ("servers", "hooks")}
 
 
 @given(FILES, LAYOUTS, COMMENTS, COMMENTS)
@@ -177,9 +174,9 @@ def test_a_broken_text_is_refused_with_its_line() -> None:
 @pytest.mark.parametrize(
     ("text", "edit", "said"),
     [
-        ('{"hooks": []}', EDITS[3], "'hooks' must be an object"),
-        ('{"hooks": {"Stop": 3}}', EDITS[3], r"'hooks\.Stop' must be a list"),
-        ("[]", EDITS[3], "the whole file must be an object"),
+        ('{"hooks": []}', EDITS[2], "'hooks' must be an object"),
+        ('{"hooks": {"Stop": 3}}', EDITS[2], r"'hooks\.Stop' must be a list"),
+        ("[]", EDITS[2], "the whole file must be an object"),
     ],
 )
 def test_a_place_that_holds_something_else_is_refused(
@@ -217,11 +214,11 @@ def test_a_container_with_a_comment_stays(comment: str) -> None:
 
 def test_a_hook_that_was_put_beside_ours_stays() -> None:
     theirs = {"command": "say done"}
-    value = {"hooks": {"Start": [{"hooks": [theirs, *EDITS[2].value["hooks"]]}]}}
+    value = {"hooks": {"Start": [{"hooks": [theirs, *EDITS[1].value["hooks"]]}]}}
     rest = {"hooks": {"Start": [{"hooks": [theirs]}]}}
     assert read(take_out(json.dumps(value), "json", EDITS), "json") == rest
-    renewed = read(put_in(json.dumps(value), "json", EDITS[2:3]), "json")
-    assert renewed["hooks"]["Start"] == [EDITS[2].value, {"hooks": [theirs]}]
+    renewed = read(put_in(json.dumps(value), "json", EDITS[1:2]), "json")
+    assert renewed["hooks"]["Start"] == [EDITS[1].value, {"hooks": [theirs]}]
 
 
 def test_a_table_without_a_header_is_left_for_its_user() -> None:
@@ -233,5 +230,5 @@ def test_a_table_without_a_header_is_left_for_its_user() -> None:
 def test_earlier_values_are_replaced() -> None:
     text = '{"a": 1, "hooks": {"Start": [{"command": "t hook start --old"}, {"theirs": 1}]}}'
     value = read(put_in(text, "json", EDITS), "json")
-    assert value["hooks"]["Start"] == [EDITS[2].value, {"theirs": 1}]
+    assert value["hooks"]["Start"] == [EDITS[1].value, {"theirs": 1}]
     assert put_in(json.dumps(value), "json", EDITS) == json.dumps(value)

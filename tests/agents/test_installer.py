@@ -57,8 +57,6 @@ def fill(client: Client, launcher: Launcher) -> None:
     for file in client.files(launcher):
         file.path.parent.mkdir(parents=True, exist_ok=True)
         settings = TOML if file.form == "toml" else SETTINGS
-        if any(edit.kind == "unless" for edit in file.edits):  # it is left where it was put in
-            settings = settings.replace("{", '{\n  "version": 1,', 1)
         file.path.write_bytes(settings.encode())
 
 

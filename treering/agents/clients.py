@@ -73,11 +73,12 @@ def _shell_word(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file of a client and the edits for it."""
+    """A settings file of a client and the edits for it; a new file begins as ``start``."""
 
     path: Path
     form: Form
     edits: tuple[SettingsEdit, ...]
+    start: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +245,9 @@ def _cursor(launcher: Launcher) -> tuple[SettingsFile, ...]:
         )
         for name, event in _CURSOR_EVENTS.items()
     )
-    version = SettingsEdit(("version",), 1, "unless")
     return (
         SettingsFile(home / "mcp.json", "json", (_server(launcher, "mcpServers"),)),
-        SettingsFile(home / "hooks.json", "json", (version, *hooks)),
+        SettingsFile(home / "hooks.json", "json", tuple(hooks), '{\n  "version": 1\n}\n'),
     )
 
 

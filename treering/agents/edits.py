@@ -18,13 +18,12 @@ from typing import Any, Literal, NamedTuple
 from treering.errors import InputError
 
 Form = Literal["json", "toml"]
-Kind = Literal["set", "first", "unless"]
+Kind = Literal["set", "first"]
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsEdit:
-    """A value at a path: ``set`` there, or ``first`` in the list there, or set ``unless`` there is
-    one already.
+    """A value at a path: ``set`` there, or ``first`` in the list there.
 
     What is at the path of a ``set`` is treering's, and each item of a list that has the ``mark``.
     """
@@ -45,15 +44,14 @@ def put_in(text: str, form: Form, edits: Sequence[SettingsEdit]) -> str:
         return text
     text = take_out(text, form, edits)
     for edit in edits:
-        if edit.kind != "unless" or value_at(read(text, form), edit.path) is None:
-            text = _put_table(text, edit) if form == "toml" else _put_json(text, edit)
+        text = _put_table(text, edit) if form == "toml" else _put_json(text, edit)
     return text
 
 
 def take_out(text: str, form: Form, edits: Sequence[SettingsEdit]) -> str:
     """Return the text without treering's values, and without containers that held nothing else."""
     cut = _cut_table if form == "toml" else _cut_json
-    for edit in sorted(edits, key=lambda edit: edit.kind == "unless"):
+    for edit in edits:
         while (path := _path_to_remove(text, form, edit)) is not None:
             text = cut(text, path, _without(read(text, form), path))
     return text
@@ -96,9 +94,7 @@ def _own_values(value: Any, edit: SettingsEdit) -> list[Any]:
     if edit.kind == "first":
         items = there if isinstance(there, list) else []
         return [item for item in items if edit.mark in _dump(item)]
-    if there is None:
-        return []
-    return [edit.value if edit.kind == "unless" else there]
+    return [] if there is None else [there]
 
 
 def _path_to_remove(text: str, form: Form, edit: SettingsEdit) -> Path | None:
@@ -106,7 +102,7 @@ def _path_to_remove(text: str, form: Form, edit: SettingsEdit) -> Path | None:
     value = read(text, form)
     path: Path = edit.path
     own = _own_values(value, edit)
-    if not own or (edit.kind == "unless" and value != {path[0]: own[0]}):
+    if not own:
         return None
     if edit.kind == "first":
         path = (*path, value_at(value, path).index(own[0]), *_own_part(own[0], edit.mark))

@@ -54,7 +54,7 @@ def install(client: Client, launcher: Launcher, *, dry_run: bool = False) -> lis
     """
 
     def add(text: str, file: SettingsFile) -> str:
-        return put_in(text, file.form, file.edits)
+        return put_in(text or file.start, file.form, file.edits)
 
     is_new = installed_server(client) is None
     plans = _plan(client, launcher, add)
@@ -77,7 +77,7 @@ def uninstall(client: Client, *, dry_run: bool = False) -> list[FilePlan]:
 
     def remove(text: str, file: SettingsFile) -> str:
         rest = take_out(text, file.form, file.edits)
-        return "" if rest != text and rest.strip() in ("", "{}") else rest
+        return "" if rest != text and rest.strip() in ("", "{}", file.start.strip()) else rest
 
     plans = _plan(client, _ANY, remove)
     if not any(plan.changes_something for plan in plans):

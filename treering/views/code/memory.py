@@ -116,13 +116,14 @@ class CodeMemory:
         Raises EmptyText, InputError, UnknownName, EmbeddingError.
         """
         repository, index = self._repositories.open_index(root)
-        mode = mode or ("hybrid" if repository.model else "lexical")
+        model = repository.settings.model
+        mode = mode or ("hybrid" if model else "lexical")
         vector = None
         if mode != "lexical":
             name = self._repositories.embedder.name
-            if repository.model != name:
+            if model != name:
                 raise InputError(
-                    f"{repository.root} is embedded with {repository.model or 'no model'}, not "
+                    f"{repository.root} is embedded with {model or 'no model'}, not "
                     f"{name}; index it with embed=True, or search with mode='lexical'"
                 )
             vector = checked(self._repositories.embedder, [query], query=True)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -61,7 +61,6 @@ def check(
         old, new = git.head(), STAGED if staged else WORKING_TREE
     else:
         old, new = git.ends(commits)
-        checkout = replace(checkout, branch=git.branch_of_range(commits), revision=new)
         message = f"{message}\n{git.message(old, new)}"
     return _check(checkout, rounds, old, new, message, depth)
 
@@ -101,7 +100,7 @@ def _check(
     for key, change in altered:
         # Citing a commit cites the rounds that it took in, too.
         cited = {each.after.dense() for each in earlier[key] if each.name.startswith(intended)}
-        here = recorded.states(checkout.rounds_here(key, sequences.get(key, ())))
+        here = recorded.states(sequences.get(key, ()))
         kept = [each for each in changes_of(here) if each.after.dense() not in cited]
         compared += len(kept)
         # Commits, then rounds: a round says more, so it is reported instead of its commit.

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 import numpy as np
 
@@ -47,22 +46,6 @@ class CodeReceipt:
     skipped: tuple[Skipped, ...]
 
 
-class _IndexSettings(NamedTuple):
-    """How a repository shall be indexed."""
-
-    unit: Unit
-    edges: str
-    model: str | None
-
-    def is_met_by(self, repository: store.Repository | None) -> bool:
-        """Whether a repository is indexed in this way."""
-        return repository is not None and self == (
-            repository.unit,
-            repository.edges,
-            repository.model,
-        )
-
-
 class Repositories:
     """The repositories of a space with their indexes. All methods may be called from any thread.
 
@@ -97,13 +80,13 @@ class Repositories:
         with pause_collector():
             repository = next((each for each in self._listed() if each.root == str(top)), None)
             settings = settings_of(self._space)
-            before = repository or settings
-            model = repository.model if repository else None
+            before = repository.settings if repository else settings
+            model = repository.settings.model if repository else None
             if embed is not None:
                 model = self.embedder.name if embed else None
-            want = _IndexSettings(unit or before.unit, settings.edges, model)
+            want = store.IndexSettings(unit or before.unit, settings.edges, model)
             window_of(want.unit)  # raises InputError before a file is read
-            goes_on = want.is_met_by(repository)
+            goes_on = repository is not None and repository.settings == want
             index, old = _new_index(want), dict[str, bytes]()
             if repository is not None and goes_on:
                 with self._lock:
@@ -132,7 +115,7 @@ class Repositories:
         repository, folder = self._repository(top), Path(top)
         roots = (folder,) if self._code_roots is None else self._code_roots
         is_served = any(folder.resolve().is_relative_to(root) for root in roots)
-        if not is_served or repository.model not in (None, self.embedder.name):
+        if not is_served or repository.settings.model not in (None, self.embedder.name):
             return
         if not self._indexing.acquire(blocking=False):
             return  # another thread is at it
@@ -193,13 +176,13 @@ class Repositories:
         if index is None or revision != repository.revision:
             with self._space.read() as reader, pause_collector():
                 files, calls = store.load(reader, repository)
-            index = _new_index(repository)
+            index = _new_index(repository.settings)
             index.restore(files, calls)
             self._loaded[repository.id] = (repository.revision, index)
         return index
 
     def _index_files(
-        self, fresh: Mapping[str, SourceFile], want: _IndexSettings, progress: Progress | None
+        self, fresh: Mapping[str, SourceFile], want: store.IndexSettings, progress: Progress | None
     ) -> dict[str, IndexedFile]:
         files: dict[str, IndexedFile] = {}
         for path, source in fresh.items():
@@ -217,7 +200,7 @@ class Repositories:
         self,
         receipt: CodeReceipt,
         sources: Mapping[str, SourceFile],
-        want: _IndexSettings,
+        want: store.IndexSettings,
         index: CodeIndex,
         former: store.Repository | None,
         progress: Progress | None,
@@ -234,10 +217,10 @@ class Repositories:
             if path not in files and before[path] is not calls
         }
         with self._space.write() as writer:
-            goes_on = want.is_met_by(former)
+            goes_on = former is not None and former.settings == want
             if former is not None and not goes_on:
                 store.drop(writer, former)
-            repository = store.add(writer, writer.id, receipt.root, *want)
+            repository = store.add(writer, writer.id, receipt.root, want)
             if repository != (former if goes_on else replace(repository, revision=0)):
                 raise JournalBusy(
                     f"another process has just indexed {receipt.root}; index it again"
@@ -253,7 +236,7 @@ class Repositories:
             self._loaded[repository.id] = (repository.revision + 1, index)
 
 
-def _new_index(settings: _IndexSettings | store.Repository) -> CodeIndex:
+def _new_index(settings: store.IndexSettings) -> CodeIndex:
     return CodeIndex(settings.unit, edges=parse_edges(settings.edges))
 
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,14 @@ _LEVEL = 1
 """Source code shrinks to a fifth at zlib's fastest level; higher ones gain little."""
 
 
+class IndexSettings(NamedTuple):
+    """How a repository is indexed: cut, with which weights of edges, embedded by which model."""
+
+    unit: Unit
+    edges: str
+    model: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Repository:
     """A repository as the database knows it; compare ``revision`` to notice a change."""
@@ -43,9 +51,7 @@ class Repository:
     space: int
     id: int
     root: str
-    unit: Unit
-    edges: str
-    model: str | None
+    settings: IndexSettings
     revision: int
 
     @property
@@ -68,14 +74,12 @@ def repositories(reader: Reader, space: int) -> list[Repository]:
     return [_repository(row) for row in rows]
 
 
-def add(
-    writer: Writer, space: int, root: str, unit: Unit, edges: str, model: str | None
-) -> Repository:
+def add(writer: Writer, space: int, root: str, settings: IndexSettings) -> Repository:
     """Make a repository known."""
     writer.execute(
         "INSERT INTO code_repository (space, root, unit, edges, model) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
-        (space, root, unit, edges, model),
+        (space, root, *settings),
     )
     row = writer.row(
         f"SELECT {_COLUMNS} FROM code_repository r WHERE r.space = ? AND r.root = ?", (space, root)
@@ -163,7 +167,7 @@ def drop(writer: Writer, repository: Repository) -> int:
 
 
 def _repository(row: Row) -> Repository:
-    return Repository(int(row[0]), int(row[1]), str(row[2]), row[3], row[4], row[5], int(row[6]))
+    return Repository(*row[:3], IndexSettings(*row[3:6]), row[6])
 
 
 def dump_file(file: IndexedFile) -> bytes:
@@ -256,10 +260,8 @@ def _parse_outline(outline: dict[str, Any], source: bytes) -> ParsedFile:
 
 def _definition(row: list[Any]) -> CodeDefinition:
     fields = dict(zip(CodeDefinition.__slots__, row, strict=True))
-    body = fields["body"]
     fields |= {
         "span": SourceSpan(*fields["span"]),
-        "body": None if body is None else SourceSpan(*body),
         "bases": tuple(fields["bases"]),
         "attributes": tuple(fields["attributes"]),
     }

@@ -44,7 +44,6 @@ class CodeDefinition:
     """With what belongs to it but surrounds it: decorators, ``export``, ``template``."""
     node: int
     """Its syntax node."""
-    body: SourceSpan | None
     signature: str
     """The text up to the body, white space collapsed."""
     doc: str

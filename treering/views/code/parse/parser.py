@@ -207,7 +207,6 @@ class _Reading:
             parent=next((o.index for o in reversed(enclosing) if o.index != NONE), NONE),
             span=span,
             node=self.index[node.id],
-            body=_span(body) if body else None,
             signature=" ".join(signature.split()).rstrip("{: "),
             doc="",
             first_line=span.first_line,

@@ -122,15 +122,6 @@ class Git:
         name = self._ask("symbolic-ref", "--short", "--quiet", "HEAD")
         return name.decode().strip() if name else self.head()
 
-    def branch_of_range(self, commits: str) -> str:
-        """The branch that a range ends at; the commit if its end is not the name of a branch."""
-        last = commits.partition("..")[2].lstrip(".")
-        if not last or last == "HEAD":
-            return self.branch()
-        name = self._ask("rev-parse", "--verify", "--quiet", "--symbolic-full-name", last)
-        full = (name or b"").decode(errors="replace").strip()
-        return full.removeprefix("refs/heads/") if full.startswith("refs/heads/") else last
-
     def carried_over(self, branch: str) -> dict[str, datetime]:
         """When each branch was left for ``branch`` at the same commit, the last time.
 

@@ -104,12 +104,11 @@ class CommitHistory:
                     )
         return histories
 
-    def codes(self, revision: str, key: str) -> set[str]:
-        """The code of a definition at a revision and after each commit before it."""
+    def codes(self, key: str) -> set[str]:
+        """The code of a definition now and after each commit."""
         path = key.partition("::")[0]
-        now = self._pieces(path, self.git.texts(revision, [path]).get(path, "")).get(key)
-        commit = self.git.head() if revision == WORKING_TREE else revision
-        then = (change.after for change in self.changes(commit, [key])[key])
+        now = self._pieces(path, self.git.texts(WORKING_TREE, [path]).get(path, "")).get(key)
+        then = (change.after for change in self.changes(self.git.head(), [key])[key])
         return {piece.dense() for piece in (now, *then) if piece}
 
 
@@ -120,7 +119,7 @@ def _blob_names(commit: Commit) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The names of a repository, and a branch of it at a revision.
+    """The names of a repository, and the branch that is checked out.
 
     All are empty for files without a folder. ``history`` is None for a folder outside git: the
     branch is then empty, and all rounds count.
@@ -129,7 +128,6 @@ class Checkout:
     names: RepositoryNames = ()
     branch: str = ""
     history: CommitHistory | None = None
-    revision: str = WORKING_TREE
 
     @classmethod
     def at(cls, folder: Path) -> Self:
@@ -169,7 +167,7 @@ class Checkout:
             return list(sequence)
         # An earlier round may know the definition by another name.
         keys = {key, *(record.block.key for record in sequence)}
-        codes = set[str]().union(*(self.history.codes(self.revision, each) for each in keys))
+        codes = set[str]().union(*(self.history.codes(each) for each in keys))
         carried = self.history.git.carried_over(self.branch)
         last: dict[str, int] = {}
         for place, record in enumerate(sequence):
