@@ -148,12 +148,6 @@ def test_a_member_is_taken_out_with_one_comma(text: str, rest: str) -> None:
     assert take_out(text, "json", [SettingsEdit(("b",), 2)]) == rest
 
 
-@given(VALUES, LAYOUTS)
-def test_json_is_read_as_the_standard_library_reads_it(value: Any, layout: Any) -> None:
-    text = json.dumps(value, indent=layout)
-    assert read(text, "json") == json.loads(text)
-
-
 def test_a_broken_text_is_refused_with_its_line() -> None:
     cases: list[tuple[Form, str, str]] = [
         ("json", '{\n  "a": 1\n  "b": 2\n}', "line 3: "),

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import stat
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import ROOT
-from tests.programs import Program
 from treering.agents import installer
 from treering.agents.clients import CLIENTS, Client, Launcher, client_named
 from treering.agents.edits import read
@@ -33,13 +27,6 @@ SETTINGS = """{
   },
 }
 """
-AS_ANYBODY = (
-    ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-    if hasattr(os, "getuid") and os.getuid() == 0
-    else []
-)
-"""Before a command: it may read what its user may, also where that is root."""
-
 TOML = '# mine\nmodel = "o5"  # kept\n\n[mcp_servers.other]\ncommand = "x"\n'
 
 
@@ -124,17 +111,6 @@ def test_what_a_client_wrote_since_stays_when_treering_goes(
         assert meaning(path) == {"seen": 3} | value
 
 
-def test_comments_written_since_stay_when_treering_goes(launcher: Launcher, home: Path) -> None:
-    claude = client_named("claude-code")
-    fill(claude, launcher)
-    installer.install(claude, launcher)
-    path = home / ".claude" / "settings.json"
-    path.write_text(path.read_text().replace('"theme": "dark"', '"theme": "blue" // at last\n'))
-    installer.uninstall(claude)
-    expected = SETTINGS.replace('"theme": "dark"', '"theme": "blue" // at last\n')
-    assert path.read_text() == expected
-
-
 def test_other_options_renew_what_was_put_in(launcher: Launcher, home: Path) -> None:
     codex = client_named("codex")
     fill(codex, launcher)
@@ -208,27 +184,6 @@ def test_a_folder_in_place_of_a_file_is_named(launcher: Launcher, home: Path) ->
     path.mkdir(parents=True)
     with pytest.raises(InputError, match=r"mcp\.json cannot be read"):
         installer.install(client_named("cursor"), launcher)
-
-
-@pytest.mark.skipif(
-    not hasattr(os, "getuid") or (os.getuid() == 0 and shutil.which("setpriv") is None),
-    reason="root may read all",
-)
-def test_a_file_that_may_not_be_read_is_named(home: Path) -> None:
-    path = home / ".gemini" / "settings.json"
-    path.parent.mkdir()
-    path.write_text("{}")
-    path.chmod(0)
-    done = subprocess.run(
-        [*AS_ANYBODY, sys.executable, "-m", "treering", "install", "gemini"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 2
-    assert "settings.json cannot be read (Permission denied); nothing was changed" in done.stderr
-    assert path.stat().st_size == len("{}")
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder nobody can write to")
@@ -305,16 +260,3 @@ def test_what_was_never_installed_is_not_taken_out(home: Path) -> None:
             client_named(typed)
     with pytest.raises(UnknownName):
         client_named("emacs")
-
-
-def test_processes_that_install_at_once_wait_for_each_other(home: Path) -> None:
-    program = (
-        "from treering.agents import installer;"
-        "from treering.agents.clients import Launcher, client_named;"
-        "installer.install(client_named('gemini'), Launcher(('t',), 'm.db'))"
-    )
-    running = [Program([sys.executable, "-c", program], stderr=subprocess.PIPE) for _ in range(3)]
-    ends = [process.communicate(timeout=60)[1] for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], ends
-    hooks = meaning(home / ".gemini" / "settings.json")["hooks"]
-    assert all(len(groups) == 1 for groups in hooks.values())

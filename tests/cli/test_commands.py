@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import ROOT, Treering, records
 from tools.document_cli import MARK, commands, document
-from treering.cli import subapps
 
 COMMANDS = dict(commands())
 
@@ -76,27 +74,3 @@ def test_the_version_is_told(treering: Treering) -> None:
     import treering as package
 
     assert treering("--version").stdout == f"{package.__version__}\n"
-
-
-def test_a_sub_app_is_imported_when_it_is_called_and_not_before(
-    treering: Treering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "an_addition.py").write_text(
-        "import typer\n"
-        "from treering.errors import JournalBusy\n"
-        "app = typer.Typer(no_args_is_help=True)\n"
-        "@app.command()\n"
-        "def shout(word: str) -> None:\n"
-        "    print(word.upper())\n"
-        "@app.command()\n"
-        "def fail() -> None:\n"
-        "    raise JournalBusy('somebody writes')\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    addition = subapps.SubApp("an_addition", "Something more.")
-    monkeypatch.setitem(subapps.SUB_APPS, "more", addition)
-    assert "Something more." in treering("--help").stdout
-    assert "an_addition" not in sys.modules
-    assert treering("more", "shout", "hello").stdout == "HELLO\n"
-    failed = treering("more", "fail")
-    assert (failed.exit_code, failed.stderr) == (3, "treering: somebody writes\n")

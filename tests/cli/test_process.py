@@ -53,29 +53,6 @@ ENDS = pytest.mark.parametrize(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
 @ENDS
-def test_an_interrupted_chat_keeps_its_rounds_and_says_so(
-    process: Process, treering: Treering, tmp_path: Path, how: signal.Signals, code: int
-) -> None:
-    script = tmp_path / "script"
-    script.write_text("Nice to meet you.\n")
-    running = process("chat", "--llm", f"scripted#{script}", "--embedder", "waiting")
-    assert running.stdin is not None
-    assert running.stdout is not None
-    running.stdin.write("I am Ana.\n")
-    running.stdin.flush()
-    assert (
-        running.stdout.readline() == "Nice to meet you.embedding\n"
-    )  # the round is stored, and not embedded yet
-    running.send_signal(how)
-    _, told = running.communicate(timeout=TIMEOUT_S)
-    assert running.returncode == code
-    assert "holds 2 entries, all durable" in told
-    assert "Traceback" not in told
-    assert len(records(treering("list", "--json"))) == 2
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
-@ENDS
 def test_a_message_whose_reply_was_interrupted_is_kept_and_that_is_said(
     process: Process, treering: Treering, how: signal.Signals, code: int
 ) -> None:
@@ -168,18 +145,6 @@ def test_remembered_text_cannot_act_on_a_terminal(
     assert "[bold]loud[/bold] \\u001b[2J\\u009b31m :smile: \\u202eevil" in shown
     assert "[red]x" in shown
     assert "\x1b[2J" not in shown
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
-@pytest.mark.parametrize(("reply", "left"), [(b"n\n", 1), (b"y\n", 0)])
-def test_forget_asks_on_a_terminal(
-    treering: Treering, settings: dict[str, str], reply: bytes, left: int
-) -> None:
-    treering("add", "The password is swordfish.")
-    shown = on_a_terminal("forget", "--source", "notes", reply=reply)
-    assert "swordfish" in shown
-    assert "Erase?" in shown
-    assert len(records(treering("list", "--json"))) == left
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")

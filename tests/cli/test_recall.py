@@ -61,29 +61,6 @@ def test_filters_narrow_search_and_list_alike(filled: Treering) -> None:
             assert {hit["text"] for hit in records(result)} == expected
 
 
-def test_conditions_on_one_key_must_all_hold(treering: Treering) -> None:
-    for page in range(1, 6):
-        treering("add", f"Page {page}.", "--meta", f"page={page}")
-    for pairs, texts in (
-        (['page={"$gt": 1, "$lte": 3}'], ["Page 2.", "Page 3."]),
-        (['page={"$in": [1, 2], "$not": 1}'], ["Page 2."]),
-    ):
-        options = [part for pair in pairs for part in ("--meta", pair)]
-        assert [entry["text"] for entry in records(treering("list", *options, "--json"))] == texts
-
-
-def test_a_condition_that_would_be_lost_is_refused(filled: Treering) -> None:
-    for pairs, reason in (
-        (["page=1", "page=2"], "gives 'page' twice"),
-        (["page>=4"], "'page>=4' compares"),
-        (["page!=4"], "'page!=4' compares"),
-    ):
-        options = [part for pair in pairs for part in ("--meta", pair)]
-        refused = filled("list", *options)
-        assert (refused.exit_code, refused.stdout) == (2, "")
-        assert reason in refused.stderr
-
-
 def test_nothing_found_is_no_failure(filled: Treering) -> None:
     result = filled("search", "otter", "--speaker", "Nobody")
     told = "nothing found\nno entry has the speaker 'Nobody'\n"

@@ -168,52 +168,6 @@ def test_an_export_is_imported_into_an_equal_memory(treering: Treering, tmp_path
     )
 
 
-def test_what_is_no_export_is_refused_and_changes_nothing(treering: Treering) -> None:
-    treering("add", "Words.")
-    for lines in ("", "\n", "{}", "not json\n", '{"format": "treering"}'):
-        refused = treering("import", stdin=lines)
-        assert refused.exit_code == 2
-        assert "export" in refused.stderr
-        assert treering("list").stdout.count("\n") == 1
-
-
-def test_an_export_refuses_since_which_is_for_conversations(
-    treering: Treering, tmp_path: Path
-) -> None:
-    treering("add", "Words.")
-    file, copy = tmp_path / "export.jsonl", tmp_path / "copy.db"
-    treering("export", file)
-    for name, piped in ((str(file), None), ("-", file.read_text("utf-8"))):
-        refused = treering("import", name, "--since", "2030", "-m", copy, stdin=piped)
-        assert (refused.exit_code, refused.stdout) == (2, "")
-        assert "since is for conversations" in refused.stderr
-    assert treering("import", file, "--no-mask", "-m", copy).stdout == "added 1 entry\n"
-
-
-@pytest.mark.parametrize("content", ["cut", "broken", "empty", "text", "memory"])
-def test_an_import_that_fails_adds_nothing(
-    treering: Treering, tmp_path: Path, content: str
-) -> None:
-    for text in ("Words.", "Others."):
-        treering("add", text)
-    export = treering("export").stdout
-    file, new = tmp_path / "given", tmp_path / "new.db"
-    if content == "memory":
-        file.write_bytes((tmp_path / "life.db").read_bytes())
-    else:
-        broken = export.replace('"text": "Others."', '"text": 7')
-        texts = {"cut": export[:-9], "broken": broken, "empty": "", "text": "Words."}
-        file.write_text(texts[content])
-    for place, piped in ((file, None), ("-", file.read_bytes().decode(errors="replace"))):
-        refused = treering("import", place, "-m", new, stdin=piped)
-        assert (refused.exit_code, refused.stdout) == (2, "")
-        if content in ("cut", "broken"):
-            assert "line 3" in refused.stderr
-        assert record(treering("stats", "-m", new, "--json"))["entries"] == 0
-    missing = treering("import", "nowhere", "-m", tmp_path / "none.db")
-    assert (missing.exit_code, (tmp_path / "none.db").exists()) == (2, False)
-
-
 def test_an_export_overwrites_a_file_only_if_told_to(treering: Treering, tmp_path: Path) -> None:
     treering("add", "Words.")
     file = tmp_path / "export.jsonl"
@@ -236,19 +190,6 @@ def test_what_is_exported_is_its_owners_alone(
     assert treering("export", file, "--force").exit_code == 0
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "Words." in file.read_text("utf-8")
-
-
-@pytest.mark.parametrize("place", ["none", "words.txt"])
-def test_an_export_to_a_folder_that_is_not_there_names_the_folder(
-    treering: Treering, tmp_path: Path, place: str
-) -> None:
-    treering("add", "Words.")
-    (tmp_path / "words.txt").write_text("precious")
-    result = treering("export", tmp_path / place / "x.jsonl")
-    assert result.exit_code == 2
-    assert f"{tmp_path / place} is not a folder; make it, or write elsewhere" in result.stderr
-    assert ".part" not in result.stderr
-    assert "Errno" not in result.stderr
 
 
 def test_what_cannot_be_embedded_is_added_and_found_when_the_model_is_back(

@@ -26,16 +26,6 @@ def texts(treering: Treering) -> list[str]:
     return [entry["text"] for entry in records(treering("list", "--json"))]
 
 
-def test_a_banner_says_what_talks_where_and_how_to_leave(
-    treering: Treering, settings: dict[str, str], tmp_path: Path
-) -> None:
-    shown = chat(tmp_path, [], ["/quit"], "--name", "Ana")
-    assert "a chat with scripted" in shown
-    assert "as Ana" in shown
-    assert "Conversation 'chat' in space 'default' of life.db." in shown
-    assert "/help lists commands, /quit or Ctrl-D leaves." in shown
-
-
 def test_commands_are_neither_sent_nor_remembered(
     treering: Treering, settings: dict[str, str], tmp_path: Path
 ) -> None:
@@ -81,7 +71,10 @@ def test_a_round_is_forgotten_after_a_question(
 def test_what_is_said_belongs_to_who_has_a_name(
     treering: Treering, settings: dict[str, str], tmp_path: Path
 ) -> None:
-    chat(tmp_path, ["Nice."], ["I live in Porto.", "/quit"], "--name", "Ana")
+    shown = chat(tmp_path, ["Nice."], ["I live in Porto.", "/quit"], "--name", "Ana")
+    assert (
+        "a chat with scripted, as Ana. Conversation 'chat' in space 'default' of life.db." in shown
+    )
     speakers = [entry["speaker"] for entry in records(treering("list", "--json"))]
     assert speakers == ["Ana", "assistant"]
     assert "ana" in treering("facts").stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -131,32 +131,10 @@ def test_a_text_is_kept_until_a_time_in_words(treering: Treering) -> None:
     assert timedelta(days=13, hours=22) < kept < timedelta(days=14, hours=2)
 
 
-def test_a_year_a_month_and_a_date_stand_for_their_beginning() -> None:
-    cases = [
-        ("2026", datetime(2026, 1, 1, tzinfo=UTC)),
-        ("2026-05", datetime(2026, 5, 1, tzinfo=UTC)),
-        ("2026-05-03", datetime(2026, 5, 3, tzinfo=UTC)),
-        (date(2026, 5, 3), datetime(2026, 5, 3, tzinfo=UTC)),
-        (NOW, datetime(2026, 5, 3, 12, 30, tzinfo=UTC)),
-    ]
-    for given, time in cases:
-        assert parse_time(given, "since") == time
-
-
 def test_what_is_no_time_is_refused_with_what_is_one() -> None:
     for given in ("2026-13", "0000", "20261", "last spring", True, [""]):
         with pytest.raises(InputError, match="a year or a month"):
             parse_time(given, "since")
-
-
-def test_filters_take_days_in_words_years_and_months(treering: Treering) -> None:
-    treering("add", "An old boat.", "--at", "2020-05-03")
-    treering("add", "A new boat.", "--at", "yesterday", "--source", "new")
-    for since in ("yesterday", "2 days ago", "2021", "2021-02"):
-        texts = [
-            hit["text"] for hit in records(treering("search", "boat", "--since", since, "--json"))
-        ]
-        assert texts == ["A new boat."], since
 
 
 def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> None:

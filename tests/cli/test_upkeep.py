@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import typer
 
 from tests.cli.conftest import Treering, record, records
 from tests.ingest.clients import claude_line
@@ -15,7 +14,6 @@ from tests.memory.test_suggest import reply, voices
 from treering import Memory
 from treering.cli import stdin
 from treering.cli.failures import FOUND
-from treering.journal.damage import HELP
 from treering.records import Stats
 from treering.views.facts.view import Facts
 from treering.views.tree import store
@@ -63,16 +61,6 @@ def test_forget_without_a_person_to_ask_needs_yes(
     assert b"swordfish" not in (tmp_path / "life.db").read_bytes()
 
 
-@pytest.mark.parametrize("answer", ["y\n", "n\n", ""])
-def test_an_answer_is_never_read_from_a_pipe(
-    treering: Treering, identity: str, answer: str
-) -> None:
-    asked = treering("forget", identity, stdin=answer)
-    assert asked.exit_code == 2
-    assert asked.stderr.splitlines()[-1] == f"treering: {stdin.NOBODY_TO_ASK}"
-    assert len(treering("list").stdout.splitlines()) == 1
-
-
 @pytest.mark.parametrize(
     "command", [["forget", "--source", "secrets"], ["spaces", "--remove", "x"]]
 )
@@ -86,19 +74,6 @@ def test_an_answer_is_read_from_a_terminal(
     refused = treering(*command, stdin="n\n")
     assert (refused.exit_code, refused.stderr.endswith("nothing was erased\n")) == (0, True)
     assert treering(*command, stdin="y\n").exit_code == 0
-
-
-def test_who_interrupts_the_question_hears_that_nothing_was_erased(
-    treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object, **__: object) -> bool:
-        raise typer.Abort
-
-    monkeypatch.setattr(stdin, "is_piped", lambda: False)
-    monkeypatch.setattr(typer, "confirm", interrupted)
-    asked = treering("forget", identity)
-    assert (asked.exit_code, "nothing was erased" in asked.stderr) == (1, True)
-    assert len(treering("list").stdout.splitlines()) == 1
 
 
 def test_keys_are_made_where_the_memory_is(treering: Treering) -> None:
@@ -253,16 +228,6 @@ def test_doctor_tells_of_a_file_that_everybody_may_open(
     assert "chmod 600" in result.stdout
 
 
-def test_doctor_refuses_a_space_that_is_not_there_as_other_commands_do(
-    treering: Treering, identity: str
-) -> None:
-    for arguments in (("doctor",), ("doctor", "--secrets"), ("stats",)):
-        refused = treering(*arguments, "--space", "defualt")
-        assert (refused.exit_code, refused.stdout) == (2, "")
-        assert "there is no space 'defualt'" in refused.stderr
-        assert "but there is 'default'; `treering spaces` lists all" in refused.stderr
-
-
 def test_pending_work_is_told_in_words(
     treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,22 +266,6 @@ def test_doctor_checks_each_space_once(
         f"warn view      {space!r}: facts was derived by another version of treering, or its "
         f"rebuild was interrupted; run `treering settle --space {space}`"
         for space in spaces
-    ]
-
-
-def test_doctor_says_once_what_to_do_about_damaged_entries(
-    treering: Treering, identity: str, settings: dict[str, str]
-) -> None:
-    treering("add", "Another note, about the harbour.")
-    with closing(sqlite3.connect(settings["TREERING_MEMORY"])) as connection:
-        connection.execute("UPDATE body SET text = 'altered'")
-        connection.commit()
-    told = treering("doctor").stdout
-    assert told.count(" is damaged: ") == 2
-    checks = record(treering("doctor", "--json"))["checks"]
-    assert [HELP in check["detail"] for check in checks if check["state"] == "fail"] == [
-        True,
-        False,
     ]
 
 
@@ -366,15 +315,6 @@ def test_doctor_asks_the_language_model_only_if_one_is_configured(
     assert "scripted answers" in treering("doctor", "--llm", f"scripted#{script}").stdout
     down = treering("doctor", "--llm", "down")
     assert (down.exit_code, "nobody answers" in down.stdout) == (FOUND, True)
-
-
-def test_a_model_that_is_not_there_is_no_fault_of_the_memory(
-    treering: Treering, identity: str
-) -> None:
-    result = treering("doctor", "--llm", "none.gguf", "--json")
-    assert result.exit_code == FOUND
-    checks = {check["check"]: check["state"] for check in record(result)["checks"]}
-    assert (checks["space"], checks["llm"]) == ("ok", "fail")
 
 
 def test_a_file_of_another_program_is_left_alone(treering: Treering, tmp_path: Path) -> None:

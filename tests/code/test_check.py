@@ -214,14 +214,6 @@ def test_at_a_terminal_a_check_says_what_is_undone_and_fails(root: Path) -> None
     assert not (root.parent / "memory.db").exists()
 
 
-def test_at_a_terminal_a_deleted_definition_is_said(root: Path) -> None:
-    commit(root, "Another", n="def other():\n    return 1\n")
-    write(root, n="")
-    result = run(root, "check")
-    assert result.exit_code == 0
-    assert "1 definition is deleted, which does not count as an undone fix" in result.stderr
-
-
 def test_a_check_at_a_terminal_asks_a_memory_on_a_server(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

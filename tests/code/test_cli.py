@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -55,13 +54,6 @@ def test_index_search_and_map_from_the_command_line(root: Path) -> None:
     assert "class Cart" in run("map", "--budget", "500")
     small = CliRunner().invoke(app, ["code", "map", "--budget", "1"])
     assert (small.stdout, "fits into 1 token\n" in small.stderr) == ("", True)
-
-
-def test_json_gives_one_object_a_hit(root: Path) -> None:
-    run("index", str(root))
-    lines = run("search", "tax", "-k", "2", "--json").splitlines()
-    assert json.loads(lines[0])["path"] == "shop/prices.py"
-    assert len(lines) == 2
 
 
 def test_searching_before_indexing_says_what_to_do(root: Path) -> None:

@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.code.repositories import SHOP
-from tests.raised import raises
 from treering import Memory
 from treering.errors import InputError, LLMReplyError, ReplyDiscarded, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.views.choices import DetectorName
-from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.generate import code_of, undone_by
+from treering.views.code.write.generate import code_of
 
 pytestmark = pytest.mark.usefixtures("bundled_model")
 
@@ -102,22 +100,6 @@ def test_a_draft_that_undoes_a_round_is_written_again_with_what_it_loses(
     last = llm.requests[-1].text
     assert f"undoes this earlier instruction, which still holds: {ASKED[1]}" in last
     assert "Missing: raise ValueError" in last
-
-
-def test_what_a_round_only_added_is_a_loss_where_it_is_left_out() -> None:
-    plain = "def save(path, text):\n    path.write_text(text)\n    return path\n"
-    locked = (
-        "def save(path, text):\n    with LOCK:\n        path.write_text(text)\n    return path\n"
-    )
-    dated = "def save(path, text):\n    path.write_text(today() + text)\n    return path\n"
-    asked = "Write 'save'.", "Only one thread may write at a time.", "Begin with the date."
-    rounds = [
-        SessionBlock("save", one, code, "python", path="m.py")
-        for one, code in zip(asked, (plain, locked), strict=False)
-    ]
-    [loss] = undone_by(rounds, dated)
-    assert loss.instruction == asked[1]
-    assert "LOCK" in loss.missing[0]
 
 
 def test_what_is_undone_still_is_told(file: Path) -> None:
@@ -239,17 +221,6 @@ def test_what_was_removed_and_is_there_again_is_told_as_the_rule_finds_it(file: 
     assert "There again: print(n)" in llm.requests[-1].text
 
 
-def test_without_a_detector_a_draft_stays(file: Path) -> None:
-    script = (fenced(PLAIN), "note", fenced(GUARDED), "note", fenced(PLAIN))
-    memory, llm = opened(file, *script)
-    with memory:
-        memory.configure(detector="none")
-        rounds = [memory.code.generate(asked, definition="m.py::half") for asked in ASKED]
-    assert llm.left == 0
-    assert rounds[2].code == PLAIN.rstrip("\n")
-    assert not rounds[2].undone
-
-
 @pytest.mark.parametrize(
     ("context", "modes"),
     [("static", ["ADD", "KEEP"]), ("added", ["ADD", "KEEP"]), ("selected", ["ADD", "ADD"])],
@@ -272,16 +243,6 @@ def test_parts_of_the_context_memory_can_be_left_out(
         assert shown[0] == shown[1]
     if context == "added":  # nothing is dropped, though the code calls nothing of it
         assert shown[0] <= shown[1]
-
-
-def test_a_part_that_is_not_there_is_refused(file: Path) -> None:
-    memory, _ = opened(file)
-    with memory, raises(InputError, param="detector"):
-        memory.code.generate(
-            "Write.",
-            definition="m.py::half",
-            detector="dog",  # type: ignore[arg-type]
-        )
 
 
 def test_the_least_cosine_of_instructions_with_one_intent_can_be_set(file: Path) -> None:

@@ -116,18 +116,6 @@ def test_forgetting_a_round_takes_its_mark_away(memory: Memory, root: Path) -> N
     assert memory.search("parse()", k=1)[0].stale is None
 
 
-def test_imported_rounds_mark_as_recorded_ones_do(
-    memory: Memory, root: Path, tmp_path: Path
-) -> None:
-    memory.add("parse() never retries.", source="chat")
-    write(root, parser=RETRYING)
-    memory.code.record(ASKED, root=root)
-    with Memory.open(tmp_path / "other.db") as other:
-        other.import_(list(memory.export()))
-        marks = {hit.source: hit.stale for hit in other.search("parse()", k=5)}
-    assert marks["chat"] is not None
-
-
 @pytest.mark.timeout(10)
 @pytest.mark.parametrize("text", ["a" * 32_000, "a.b" * 10_000, "`a(" * 10_000, "::a" * 10_000])
 def test_a_long_text_without_words_is_read_in_no_time(text: str) -> None:

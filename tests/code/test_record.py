@@ -120,13 +120,6 @@ def test_a_note_is_written_later_and_found_by_a_search(memory: Memory) -> None:
     assert hit.metadata == {"path": "client.py", "definition": "Client.fetch"}
 
 
-def test_talk_and_rounds_are_found_together(memory: Memory) -> None:
-    memory.add([{"role": "user", "content": "The server is busy every Friday night."}])
-    memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
-    hits = memory.search("why does fetch retry when the server is busy?", k=2)
-    assert {hit.kind for hit in hits} == {"chat", "code"}
-
-
 def test_rounds_survive_export_and_import(memory: Memory, tmp_path: Path) -> None:
     memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
     lines = list(memory.export())

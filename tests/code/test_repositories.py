@@ -61,19 +61,6 @@ def test_rounds_of_two_repositories_are_told_apart(memory: Memory, one: Path, ot
     assert not memory.code.check(root=other)
 
 
-def test_a_fix_of_one_repository_is_not_missed_in_another(
-    memory: Memory, one: Path, other: Path
-) -> None:
-    for root in (one, other):
-        write(root, m=GUARDED)
-    memory.code.record("Refuse negative numbers.", root=one)
-    for root in (one, other):
-        commit(root, "Work")
-        write(root, m=PLAIN)
-    assert memory.code.check(root=one, depth=0).rounds == 1
-    assert memory.code.check(root=other, depth=0).rounds == 0
-
-
 def test_a_name_that_two_repositories_have_must_say_which(
     memory: Memory, one: Path, other: Path
 ) -> None:

@@ -33,9 +33,7 @@ def methods(count: int) -> str:
 
 SLOW: dict[str, tuple[str, int, Callable[[int], str]]] = {
     "a chain of members": ("m.py", 40_000, lambda n: f"y = (x{lines('.a', n)})\n"),
-    "a long sum": ("m.py", 40_000, lambda n: f"y = (1{lines('+1', n)})\n"),
     "calls in calls": ("m.py", 20_000, calls),
-    "calls in calls, JavaScript": ("m.js", 20_000, calls),
     "one name defined over and over": ("m.py", 8_000, lambda n: "def f(): f()\n" * n),
     "one method of one class over and over": (
         "m.py",

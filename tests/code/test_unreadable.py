@@ -106,20 +106,6 @@ def test_a_path_that_the_system_refuses_is_an_input_error(memory: Memory, name: 
             use(Path(name))
 
 
-def test_two_that_index_a_repository_for_the_first_time_do_not_mix_what_they_cut(
-    memory: Memory, tree: Path, open_memory: Open
-) -> None:
-    other = open_memory()
-
-    def index_too(_done: int, _total: int) -> None:
-        if not other.code.repositories():
-            other.code.index(tree, unit="windows")
-
-    with pytest.raises(JournalBusy):
-        memory.code.index(tree, unit="blocks", progress=index_too)
-    assert memory.code.index(tree, unit="blocks").root == str(tree)
-
-
 def test_an_index_that_was_forgotten_meanwhile_is_not_stored_in_part(
     memory: Memory, tree: Path, open_memory: Open
 ) -> None:
