@@ -167,7 +167,8 @@ def drop(writer: Writer, repository: Repository) -> int:
 
 
 def _repository(row: Row) -> Repository:
-    return Repository(*row[:3], IndexSettings(*row[3:6]), row[6])
+    space, number, root, *settings, revision = row
+    return Repository(space, number, root, IndexSettings(*settings), revision)
 
 
 def dump_file(file: IndexedFile) -> bytes:
