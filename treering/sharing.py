@@ -185,9 +185,9 @@ class SpacesBeside:
         own = self._own.space
         ids = json.dumps(sorted(_copy_id(own.name, entry_id) for entry_id in entry_ids))
         found: dict[str, list[str]] = defaultdict(list)
+        if own.latest is not None and not own.latest.has_copies:
+            return found
         with own.database.read() as reader:
-            if not storage.has_copies(reader):
-                return found
             for name, copy in reader.rows(
                 "SELECT s.name, e.id FROM space s JOIN entry e ON e.space = s.id"
                 " WHERE s.name <> ? AND e.id IN (SELECT value FROM json_each(?))",
@@ -217,11 +217,10 @@ class SpacesBeside:
             yield line
 
     def _note_copies(self) -> None:
-        database = self._own.space.database
-        with database.read() as reader:
-            is_noted = storage.has_copies(reader)
+        with self._own.space.read() as reader:
+            is_noted = reader.state.has_copies
         if not is_noted:
-            with database.write(UNNAMED) as writer:
+            with self._own.space.database.write(UNNAMED) as writer:
                 storage.note_copies(writer)
 
     @staticmethod

@@ -176,23 +176,6 @@ def test_a_mark_that_rests_on_a_damaged_entry_is_left_out_and_all_else_is_found(
         assert newer in caplog.text
 
 
-def test_a_question_to_a_role_passes_a_damaged_message_over(open_memory: Open, path: Path) -> None:
-    with open_memory() as memory:
-        [given, *_] = memory.add(
-            [
-                {"role": "user", "content": "Act as a teacher of mathematics."},
-                {"role": "assistant", "content": "Ask away."},
-                {"role": "user", "content": "The suitcase is in the attic."},
-            ],
-            source="chat",
-        ).ids
-    alter(path, "text", b"\xff" + b"Act as a teacher of mathematics.", given)
-    with open_memory() as memory:
-        hits = memory.search("In the role that you are playing, what do you think?", k=3)
-        assert len(hits) == 2
-        assert given not in {hit.entry_id for hit in hits}
-
-
 USES: list[Callable[[Memory, str], object]] = [
     lambda memory, entry_id: memory.get(entry_id),
     lambda memory, _: list(memory.entries()),

@@ -22,7 +22,7 @@ from tests.serve.conftest import serving as in_this_process
 from treering.journal.open import open_database
 
 CLIENTS = 4
-NOTES = 12
+NOTES = 6
 """Adds of each client; the first server is killed after a third of all of them."""
 
 

@@ -101,9 +101,7 @@ def said_to(client: TestClient) -> str:
         ("after", 3, False),
         ("before", 4, False),
         ("after", 4, False),
-        ("after", 2, True),
         ("before", 4, True),
-        ("after", 4, True),
     ],
 )
 def test_a_chat_sent_again_after_a_kill_is_kept_once(

@@ -17,7 +17,6 @@ from tests.conftest import Open
 from tests.faults.processes import TIMEOUT_S, come_and_go, texts_seen_by_another
 from tests.faults.test_processes import go, lines, start
 from tests.faults.writer import MESSAGES
-from tests.serve.conftest import serving
 from treering import Memory, files
 from treering.errors import InputError, JournalError
 from treering.journal import posix_locks
@@ -182,27 +181,3 @@ def test_eight_threads_another_process_and_a_reader_lose_nothing_acknowledged(
     assert set(acknowledged) <= set(texts)
     assert acknowledged
     assert len([text for text in texts if "talk" in text]) == MESSAGES * len(theirs)
-
-
-@posix
-def test_a_server_that_indexes_its_own_folder_beside_the_shell_loses_nothing(
-    folder: Path, path: Path
-) -> None:
-    with serving(path, code_roots=(folder,)) as client, start(path, "Ana", 8) as process:
-        said = lines(process)
-        assert next(said) == "ready"
-        go(process)
-        mine = 0
-        for last in said:
-            (folder / "walk.py").write_text(f"def walk():\n    return {last}\n")
-            indexed = client.post("/v1/code/repositories", json={"root": str(folder)})
-            assert indexed.is_success, indexed.text
-            added = client.post("/v1/entries", json={"text": f"Number {mine}.", "source": "rest"})
-            assert added.is_success, added.text
-            mine += 1
-            come_and_go(path)
-        assert process.wait(TIMEOUT_S) == 0
-        texts = texts_seen_by_another(path)
-    assert {f"Number {number}." for number in range(mine)} <= set(texts)
-    assert len([text for text in texts if "talk" in text]) == MESSAGES * 8
-    assert texts_seen_by_another(path) == texts

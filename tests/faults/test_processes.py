@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-
-import pytest
 
 from tests import programs
 from tests.conftest import Open
@@ -66,29 +62,6 @@ def assert_sound(memory: Memory) -> None:
     assert memory.search("message talk", k=1)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_process_killed_while_it_adds_loses_nothing_it_acknowledged(
-    path: Path, open_memory: Open, seed: int
-) -> None:
-    rng = random.Random(seed)
-    with start(path, "Ana", 500) as process:
-        said = lines(process)
-        assert next(said) == "ready"
-        go(process)
-        for _ in range(rng.randrange(1, 12)):
-            last = int(next(said))
-        # Somewhere inside the next conversations, not just after one.
-        killer = threading.Timer(rng.uniform(0, 0.02), process.kill)
-        killer.start()
-        last = max([last, *(int(line) for line in said)])
-        assert process.wait(TIMEOUT_S) != 0
-        killer.join()
-    memory = open_memory()
-    assert_whole(memory, "Ana", last + 1)
-    assert_sound(memory)
-    assert memory.add(messages("Ana", 499), source="Ana 499").added == MESSAGES
-
-
 def test_processes_that_add_overlapping_content_at_once_lose_and_repeat_nothing(
     path: Path, open_memory: Open
 ) -> None:
@@ -106,23 +79,6 @@ def test_processes_that_add_overlapping_content_at_once_lose_and_repeat_nothing(
         assert_whole(memory, name, count)
     texts = [entry.text for entry in memory.entries()]
     assert len(texts) == len(set(texts)) == MESSAGES * (SHARED + 2 * (count - SHARED))
-    assert_sound(memory)
-
-
-def test_threads_that_share_a_memory_lose_and_repeat_nothing(memory: Memory) -> None:
-    def add(name: str) -> None:
-        for number in range(6):
-            writer = "everybody" if number < SHARED else name
-            memory.add(messages(writer, number), source=f"{writer} {number}")
-            assert memory.search(f"{name} says", k=1)
-
-    threads = [threading.Thread(target=add, args=(name,)) for name in ("Ana", "Ben", "Cem")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(TIMEOUT_S)
-    texts = [entry.text for entry in memory.entries()]
-    assert len(texts) == len(set(texts)) == MESSAGES * (SHARED + 3 * (6 - SHARED))
     assert_sound(memory)
 
 

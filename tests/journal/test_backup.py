@@ -43,18 +43,6 @@ def test_it_holds_what_was_acknowledged_and_is_its_owners_alone(
     assert copy.check() == memory.check() == []
 
 
-def test_a_file_of_an_older_version_stays_one_and_so_does_its_copy(
-    open_memory: Open, path: Path, tmp_path: Path
-) -> None:
-    open_memory().close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version=5")
-    backup(path, tmp_path / "copy.db")
-    for file in (path, tmp_path / "copy.db"):
-        with closing(sqlite3.connect(file)) as connection:
-            assert connection.execute("PRAGMA user_version").fetchone() == (5,)
-
-
 def test_what_is_there_is_overwritten_only_when_asked(
     open_memory: Open, path: Path, tmp_path: Path
 ) -> None:
@@ -148,22 +136,6 @@ def test_a_copy_that_fails_leaves_nothing_and_what_was_there(
         backup(path, target, overwrite=True, progress=interrupt)
     assert names(tmp_path) == before
     assert target.read_text() == "mine"
-
-
-def test_two_at_once_do_not_disturb_each_other(
-    open_memory: Open, path: Path, tmp_path: Path
-) -> None:
-    open_memory().add("Ana moved to Porto.")
-    target = tmp_path / "copy.db"
-    sizes: list[int] = []
-
-    def again(done: int, total: int) -> None:
-        sizes.append(backup(path, target, overwrite=True))
-
-    sizes.append(backup(path, target, overwrite=True, progress=again))
-    assert len(set(sizes)) == 1
-    assert open_memory(target).stats().entries == 1
-    assert list(tmp_path.glob(".copy.db.*")) == []
 
 
 KILLED = """

@@ -15,10 +15,7 @@ import pytest
 from tests.journal.conftest import OpenDatabase
 from treering.errors import JournalCorrupt, JournalError
 from treering.journal.contract import Database, Reader
-from treering.journal.sqlite.database import SqliteDatabase
-from treering.journal.sqlite.pool import MOST_FREE
 
-TIMEOUT_S = 30.0
 of_sqlite = pytest.mark.parametrize("open_database", ["sqlite"], indirect=True)
 """What is asked of the bytes of a file, and of how they are scrubbed."""
 
@@ -69,18 +66,6 @@ def test_rows_inserted_together_get_ids_in_their_order(database: Database) -> No
         ]
 
 
-def test_rows_inserted_together_get_ids_that_nobody_had(database: Database) -> None:
-    sql = "INSERT INTO space (name) VALUES (?)"
-    with database.write() as writer:
-        *_, last = writer.insert_many(sql, [("ana",), ("ben",)])
-        writer.execute("DELETE FROM space WHERE id = ?", (last,))
-    with database.write() as writer:
-        ids = writer.insert_many(sql, [("cem",), ("dov",)])
-        assert ids == [last + 1, last + 2]
-        named = writer.rows("SELECT name FROM space WHERE id > ? ORDER BY id", (last,))
-        assert [row[0] for row in named] == ["cem", "dov"]
-
-
 def test_an_attempt_that_raises_leaves_the_rest_of_the_write(database: Database) -> None:
     with database.write() as writer:
         writer.execute("INSERT INTO space (name) VALUES ('ana')")
@@ -96,23 +81,6 @@ def test_an_attempt_that_raises_leaves_the_rest_of_the_write(database: Database)
         for _ in range(120):
             assert names(writer) == ["ana", "cem"]
     assert stored(database) == ["ana", "cem"]
-
-
-def test_a_statement_that_fails_rolls_the_write_back(database: Database) -> None:
-    with pytest.raises(JournalError), database.write() as writer:
-        writer.execute("INSERT INTO space (name) VALUES ('ana')")
-        writer.execute("INSERT INTO nowhere VALUES (1)")
-    assert stored(database) == []
-
-
-def test_a_read_sees_one_state_while_another_writes(open_database: OpenDatabase) -> None:
-    reader_side, writer_side = open_database(), open_database()
-    put(writer_side, "ana")
-    with reader_side.read() as reader:
-        before = names(reader)
-        put(writer_side, "ben")
-        assert names(reader) == before == ["ana"]
-    assert stored(reader_side) == ["ana", "ben"]
 
 
 def test_a_read_inside_a_read_sees_the_same_state(open_database: OpenDatabase) -> None:
@@ -171,14 +139,6 @@ def test_rows_are_fetched_as_they_are_consumed(database: Database) -> None:
         writer.many("INSERT INTO space (name) VALUES (?)", ((str(n),) for n in range(100)))
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
         assert next(writer.rows(endless)) == (1,)
-
-
-def test_insert_returns_the_id_and_execute_the_number_of_rows(database: Database) -> None:
-    with database.write() as writer:
-        first = writer.insert("INSERT INTO space (name) VALUES (?)", ("ana",))
-        second = writer.insert("INSERT INTO space (name) VALUES (?)", ("ben",))
-        assert writer.row("SELECT name FROM space WHERE id = ?", (second,)) == ("ben",)
-        assert writer.execute("DELETE FROM space WHERE id IN (?, ?)", (first, second)) == 2
 
 
 def test_ids_of_erased_rows_are_never_given_again(database: Database) -> None:
@@ -271,12 +231,6 @@ def test_large_values_are_read_and_overwritten_in_part(database: Database) -> No
         assert not any(reader.part("block_postings", (space, identity), 0, 9_000))
 
 
-def test_a_sound_database_has_no_findings_and_a_size(database: Database) -> None:
-    put(database, "ana")
-    assert database.check() == []
-    assert database.size() > 0
-
-
 def test_after_close_the_database_says_that_it_is_closed(database: Database) -> None:
     database.close()
     database.close()
@@ -327,26 +281,6 @@ def test_threads_take_the_connections_that_are_free(database: Database) -> None:
     for _ in range(20):
         in_a_thread()
     assert _open_files(database) == before
-
-
-@of_sqlite
-def test_of_many_connections_few_are_kept(database: Database) -> None:
-    size = MOST_FREE + 4
-    all_inside = threading.Barrier(size)
-
-    def read() -> None:
-        with database.read() as reader:
-            all_inside.wait(TIMEOUT_S)
-            reader.row("SELECT 1")
-
-    threads = [threading.Thread(target=read) for _ in range(size)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert isinstance(database, SqliteDatabase)
-    assert len(database._pool._free) == MOST_FREE
-    assert stored(database) == []
 
 
 def _open_files(database: Database) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,13 @@ def talk(memory: Memory, lines: int, said: str = "ok") -> None:
 def source(open_memory: Open) -> Memory:
     memory = open_memory(Path("source.db").absolute())
     memory.configure(fragment="50 words", k=3)
-    memory.add("The boiler is 13 years old.", source="house", pin=True, at=datetime(2026, 3, 1))
+    memory.add(
+        "The boiler is 13 years old.",
+        source="house",
+        pin=True,
+        expires="2100-01-01",
+        at="2026-03-01",
+    )
     memory.add("The boiler is new.", source="house", metadata={"price": [1.5, None]})
     old, new = (entry.id for entry in memory.entries())
     memory.supersede(old, new)

@@ -236,7 +236,7 @@ def test_an_import_with_a_correction_that_cannot_be_read_changes_nothing(memory:
 
 
 @given(st.lists(st.sampled_from(["retract", "restore", "forget"]), max_size=6))
-@examples(10)
+@examples(5)
 def test_any_history_leaves_what_was_asked_for(open_memory: Open, steps: list[str]) -> None:
     memory = open_memory()
     memory.add("Bob likes tea.")

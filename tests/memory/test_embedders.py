@@ -45,7 +45,11 @@ def too_few(texts: Sequence[str], vectors: Floats) -> Floats:
     return vectors[:-1]
 
 
-@pytest.mark.parametrize("tamper", [down, not_finite, too_narrow, too_few])
+def broken(texts: Sequence[str], vectors: Floats) -> Floats:
+    raise RuntimeError("out of memory")
+
+
+@pytest.mark.parametrize("tamper", [down, not_finite, too_narrow, too_few, broken])
 def test_a_model_that_fails_delays_the_embedding_and_loses_nothing(
     open_memory: Open, caplog: pytest.LogCaptureFixture, tamper: Tamper
 ) -> None:
@@ -250,33 +254,6 @@ def test_what_is_no_embedder_is_refused(open_memory: Open) -> None:
     ):
         with pytest.raises(InputError, match=message):
             open_memory(embedder=wrong)
-
-
-def test_a_text_that_the_embedder_refuses_holds_up_no_other(open_memory: Open) -> None:
-    def refuse(texts: Sequence[str], vectors: Floats) -> Floats:
-        if any("unspeakable" in text for text in texts):
-            raise EmbeddingError("400: the input is refused")
-        return vectors
-
-    memory = open_memory(embedder=HashingEmbedder("strict", 32, tamper=refuse))
-    memory.add([{"role": "user", "content": "unspeakable"}])
-    memory.add([{"role": "user", "content": f"message {number}"} for number in range(70)])
-    with pytest.raises(EmbeddingError):
-        memory.settle()
-    stats = memory.stats()
-    assert (stats.fragments, stats.embedded) == (71, 70)
-    assert memory.search("unspeakable", k=1, mode="lexical")[0].text == "unspeakable"
-
-
-def test_whatever_a_plug_in_raises_delays_only_the_embedding(open_memory: Open) -> None:
-    def break_down(texts: Sequence[str], vectors: Floats) -> Floats:
-        raise RuntimeError("out of memory")
-
-    memory = open_memory(embedder=HashingEmbedder("plug-in", 32, tamper=break_down))
-    assert memory.add("Ana moved to Porto.").added == 1
-    assert memory.search("Porto", k=1, mode="lexical")[0].text == "Ana moved to Porto."
-    with pytest.raises(EmbeddingError):
-        memory.settle()
 
 
 def test_who_is_stopped_while_a_slow_model_reads_a_long_text_goes_on_there(

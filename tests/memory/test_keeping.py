@@ -20,7 +20,6 @@ from treering import Memory
 from treering.errors import FilterError, InputError, UnknownEntry, UnknownName
 from treering.hints import Hint
 from treering.journal import entries
-from treering.llm.scripted import ScriptedLLM
 
 
 def life(memory: Memory) -> dict[str, str]:
@@ -63,17 +62,6 @@ def test_a_mark_is_that_of_the_moment(memory: Memory) -> None:
     now = {hit.entry_id: hit for hit in memory.search("Ana live")}
     assert now[ids["january"]].superseded_by is None  # she lives there again
     assert now[ids["march"]].superseded_by is not None
-
-
-@pytest.mark.both_engines
-def test_an_answer_rests_on_what_was_known_then(open_memory: Open) -> None:
-    llm = ScriptedLLM(["Berlin [1]"])
-    memory = open_memory(llm=llm)
-    life(memory)
-    memory.ask("Where does Ana live?", as_of="2026-04-01")
-    prompt = "\n".join(message.content for message in llm.requests[0].messages)
-    assert "I relocated to Berlin." in prompt
-    assert "back to Porto" not in prompt
 
 
 @pytest.mark.both_engines
@@ -334,20 +322,6 @@ def test_a_pin_holds_to_the_filter(memory: Memory) -> None:
     memory.add("Ana is allergic to nuts.", source="health", pin=True)
     memory.add("Porto has a river.", source="guide")
     assert "nuts" not in str(memory.context("Porto", source="guide"))
-
-
-def test_pins_and_ends_travel_with_an_export(
-    memory: Memory, open_memory: Open, tmp_path: Path
-) -> None:
-    end = datetime.now(UTC) + HOUR
-    memory.add("Ana is allergic to nuts.", pin=True, expires=end)
-    other = open_memory(tmp_path / "other.db")
-    other.import_(memory.export())
-    [entry] = other.entries()
-    assert (entry.pinned, entry.expires) == (True, end)
-    memory.replace(entry.id, "Ana is allergic to walnuts.")
-    assert memory.get(entry.id).pinned
-    assert memory.get(entry.id).expires == end
 
 
 # ------------------------------------------------------------------ conditions on metadata

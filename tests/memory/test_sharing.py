@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
+from tests.examples import examples
 from treering import Hit, Memory
 from treering.errors import InputError, UnknownName, UnknownSpace
 from treering.llm.scripted import ScriptedLLM
@@ -64,6 +65,7 @@ def plain_scores(hits: list[Hit]) -> dict[str, float]:
     return {hit.text: hit.score for hit in hits}
 
 
+@examples(12)
 @given(question=QUESTIONS, mode=st.sampled_from(["hybrid", "lexical", "dense"]))
 def test_two_spaces_score_as_one_with_all_entries(
     ana: Memory, open_memory: Open, question: str, mode: Any
@@ -78,6 +80,7 @@ def test_two_spaces_score_as_one_with_all_entries(
         assert hit.score == pytest.approx(sum(hit.why.terms.values()), abs=1e-4)
 
 
+@examples(6)
 @given(question=QUESTIONS, secret=st.lists(WORDS, min_size=1, max_size=5).map(" ".join))
 def test_a_space_that_is_not_asked_changes_nothing(
     ana: Memory, open_memory: Open, question: str, secret: str
@@ -87,6 +90,7 @@ def test_a_space_that_is_not_asked_changes_nothing(
     assert (ana.search(question, spaces=BOTH), ana.context(question, spaces=BOTH)) == before
 
 
+@examples(8)
 @given(question=QUESTIONS)
 def test_one_space_by_name_is_a_plain_search(ana: Memory, open_memory: Open, question: str) -> None:
     team = open_memory(space="team")
@@ -95,6 +99,7 @@ def test_one_space_by_name_is_a_plain_search(ana: Memory, open_memory: Open, que
     assert ana.context(question, spaces=["team"]) == team.context(question)
 
 
+@examples(10)
 @given(question=QUESTIONS)
 def test_a_filter_that_a_space_does_not_meet_leaves_only_the_other(
     ana: Memory, question: str

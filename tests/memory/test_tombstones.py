@@ -57,30 +57,6 @@ def test_a_transcript_does_not_bring_back_what_was_forgotten(memory: Memory, fol
     assert texts(memory) == ["And the rudder?", KEEL]
 
 
-def test_a_rollout_of_codex_that_was_renamed_and_cut_does_not_either(
-    memory: Memory, folder: Path
-) -> None:
-    meta = {"type": "session_meta", "payload": {"id": "one", "cwd": "/boat"}}
-    lines = [
-        {
-            "type": "response_item",
-            "timestamp": f"2026-01-01T10:00:0{second}.000Z",
-            "payload": {"type": "message", "role": "user", "content": [{"text": text}]},
-        }
-        for second, text in enumerate(("Hello.", MAST, KEEL))
-    ]
-
-    def rollout(name: str, *kept: dict[str, Any]) -> Path:
-        path = folder / name
-        path.write_text("".join(f"{json.dumps(line)}\n" for line in (meta, *kept)))
-        return path
-
-    memory.import_(rollout("rollout-1.jsonl", *lines))
-    forget(memory, MAST)
-    memory.import_(rollout("rollout-2.jsonl", *lines[1:]))
-    assert texts(memory) == ["Hello.", KEEL]
-
-
 def test_an_export_does_not_bring_it_back_nor_what_it_held_instead_of(memory: Memory) -> None:
     ids = [memory.add(text, source="talk").ids[0] for text in (MAST, KEEL)]
     memory.supersede(*ids)

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from tests.llm.chat_server import playing, says
 from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.journal.quota import Quota
+from treering.journal.ledger import Quota
 from treering.llm.scripted import ScriptedLLM
 from treering.serve.metrics import log
 

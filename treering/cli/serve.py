@@ -14,7 +14,7 @@ from treering.cli.output import note
 from treering.cli.run import Run
 from treering.cli.subapps import Group
 from treering.errors import InputError
-from treering.journal.quota import Quota
+from treering.journal.ledger import Quota
 from treering.serve.settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,

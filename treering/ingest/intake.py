@@ -6,6 +6,7 @@ import logging
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,9 @@ Record = Callable[[SpaceWriter, Receipt], None]
 
 Check = Callable[[], None]
 """Raises if an ``add`` is not wanted any more."""
+
+BATCH_ENTRIES = 32
+"""Of a file that are in main memory at a time."""
 
 MAX_GONE = 0.5
 """Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
@@ -318,15 +322,17 @@ class Intake:
         if is_unchanged:
             return Receipt(unchanged=unchanged)
         content = files.read_file(path, source, envelope, documents)
-        items = list(_of_file(content, digest, resolved, envelope))
+        items = _of_file(content, digest, resolved, envelope)
+        receipts: list[Receipt] = []
         with self._space.write() as writer:
             gone = _old_entries(writer, writer.id, source, path, content, envelope.without_counts())
             self._eraser.remove(writer, gone)
-            receipt = store_items(writer, items, Plan())
+            while batch := list(islice(items, BATCH_ENTRIES)):
+                receipts.append(store_items(writer, batch, Plan()))
             if gone:
                 sources.drop_empty_sources(writer, writer.id)
                 self._eraser.queue_scrub(writer)
-        return replace(receipt, removed=len(gone), skipped=content.skipped)
+        return replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
 
     def _append(
         self, source: str, drafts: Iterable[Draft], record: Record | None, check: Check

@@ -19,7 +19,7 @@ from treering.ingest import exchange
 from treering.ingest.items import Item, Plan, store_items
 from treering.journal import damage, entries, sources, stored, writing
 from treering.journal.fields import metadata_json
-from treering.journal.quota import UNLIMITED, Size
+from treering.journal.ledger import UNLIMITED, Size
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.journal.writing import Draft
 from treering.records import JSON, Correction, CorrectionName, Entry, Filter, Withheld

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from treering.journal.quota import Quota
+    from treering.journal.ledger import Quota
 
 T = TypeVar("T")
 

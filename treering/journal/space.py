@@ -55,7 +55,8 @@ class SpaceState:
     ``revision`` grows whenever fragments or models change, ``edition`` when fragments that were
     there already do. ``model`` answers searches; ``next`` is the one that is being built beside
     it, if any. ``has_assistant`` says whether it has a message of an assistant, and
-    ``has_corrections`` whether a hidden space may hold withheld entries and the history.
+    ``has_corrections`` whether a hidden space may hold withheld entries and the history, and
+    ``has_copies`` whether an entry was ever copied between spaces of the database.
     """
 
     id: int
@@ -65,6 +66,7 @@ class SpaceState:
     next: EmbeddingModel | None = None
     has_assistant: bool = False
     has_corrections: bool = False
+    has_copies: bool = field(default=False, compare=False)
     settings: str = field(default="{}", compare=False, repr=False)
     """JSON of ``ledger.settings``."""
     views: str = field(default="{}", compare=False, repr=False)
@@ -308,21 +310,32 @@ def names(reader: Reader) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
+_HAS_COPIES = "coalesce((SELECT value FROM storage WHERE name = 'copies'), 0)"
+
+
 def read_state(reader: Reader, name: str) -> SpaceState:
     """The state of the space of that name; that of an empty one without a row."""
     row = reader.row(
         "SELECT s.id, s.revision, s.edition, m.id, m.name, m.dimension, n.id, n.name, n.dimension,"
-        " s.assistant, s.corrected, s.settings, s.views, (SELECT key FROM secret)"
+        f" s.assistant, s.corrected, {_HAS_COPIES}, s.settings, s.views, (SELECT key FROM secret)"
         " FROM space s LEFT JOIN model m ON m.id = s.model LEFT JOIN model n ON n.id = s.next"
         " WHERE s.name = ?",
         (name,),
     )
     if row is None:
-        secret = reader.row("SELECT key FROM secret") or (b"",)
-        return SpaceState(NOWHERE, secret=secret[0])
+        copies, secret = reader.row(f"SELECT {_HAS_COPIES}, key FROM secret") or (0, b"")
+        return SpaceState(NOWHERE, has_copies=bool(copies), secret=secret)
     identity, revision, edition = (int(number) for number in row[:3])
     models = (_model(row[3:6]), _model(row[6:9]))
-    return SpaceState(identity, revision, edition, *models, bool(row[9]), bool(row[10]), *row[11:])
+    return SpaceState(
+        *(identity, revision, edition, *models),
+        has_assistant=bool(row[9]),
+        has_corrections=bool(row[10]),
+        has_copies=bool(row[11]),
+        settings=row[12],
+        views=row[13],
+        secret=row[14],
+    )
 
 
 def _model(columns: Row) -> EmbeddingModel | None:

@@ -117,11 +117,6 @@ def add_settle_tokens(writer: Writer, day: int, tokens: int) -> None:
     _set(writer, _SETTLE_DAY, day)
 
 
-def has_copies(reader: Reader) -> bool:
-    """Return whether an entry was ever copied from one space to another."""
-    return bool(_value(reader, _COPIES))
-
-
 def note_copies(writer: Writer) -> None:
     """Note that a space has copies of entries of another one."""
     writer.share()

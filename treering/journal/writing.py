@@ -16,7 +16,7 @@ from treering.journal import damage, supersession
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.entries import PAGE, seqs_of
 from treering.journal.fields import metadata_json
-from treering.journal.quota import Size, count
+from treering.journal.ledger import Size, count_size
 from treering.journal.stored import micros, zone_minutes
 from treering.records import Entry, Kind
 
@@ -130,7 +130,7 @@ def append(
     if is_checked:
         writer.quota.ensure_room(writer, size)
     seqs = _insert(writer, space, source, new)
-    count(writer, size, sum(entry.draft.role == _ASSISTANT for entry in new))
+    count_size(writer, size, sum(entry.draft.role == _ASSISTANT for entry in new))
     if queue is not None:
         writer.many(
             "INSERT INTO work (space, view, target) VALUES (?, ?, ?)",
@@ -221,7 +221,7 @@ def rewrite(writer: SpaceWriter, seq: int, draft: Draft, *, is_checked: bool) ->
     more = Size(0, Size.measure([draft]).bytes - older)
     if is_checked:
         writer.quota.ensure_room(writer, more)
-    count(writer, more)
+    count_size(writer, more)
     at = micros(draft.at) if draft.at else None
     writer.execute(
         "UPDATE entry SET digest = ?, key = ?, kind = ?, at = ?, zone = ?, body = ?"
@@ -265,7 +265,7 @@ def erase(writer: Writer, seqs: Sequence[int]) -> list[ErasedEntry]:
     supersession.erase(writer, seqs)
     erased = _blank_bodies(writer, seqs)
     gone = Size(-len(erased), -sum(entry.bytes for entry in erased.values()))
-    count(writer, gone, -sum(entry.role == _ASSISTANT for entry in erased.values()))
+    count_size(writer, gone, -sum(entry.role == _ASSISTANT for entry in erased.values()))
     writer.many("DELETE FROM entry WHERE space = ? AND seq = ?", ((space, seq) for seq in seqs))
     return [erased[seq] for seq in seqs if seq in erased]
 

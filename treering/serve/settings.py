@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from treering.embed.contract import Embedder
-from treering.journal.quota import UNLIMITED, Quota
+from treering.journal.ledger import UNLIMITED, Quota
 from treering.llm.contract import LLM
 from treering.memory import DEFAULT_SPACE
 

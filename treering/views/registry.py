@@ -24,7 +24,7 @@ from treering.errors import (
     MissingExtra,
     ViewError,
 )
-from treering.journal import entries, ledger, quota, storage
+from treering.journal import entries, ledger, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Context, Filter, Hit, Level, Mode, Progress, Stats
@@ -342,7 +342,7 @@ class Views:
                 bytes=size,
                 spent=ledger.spent(reader, reader.id),
                 outdated=tuple(view.name for view in outdated_views(self._views, reader)),
-                text_bytes=quota.read_size(reader).bytes,
+                text_bytes=ledger.read_size(reader).bytes,
                 quota=self._space.database.quota.limits(),
             )
 

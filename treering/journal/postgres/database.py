@@ -26,12 +26,12 @@ from treering.errors import JournalBusy, JournalError
 from treering.journal import storage
 from treering.journal.contract import SCRUB_WAIT_S, Reader, Writer
 from treering.journal.group_commit import SharedScrubs
+from treering.journal.ledger import UNLIMITED, Quota
 from treering.journal.postgres import locks, nearest, schema, vacuum
 from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translate_errors
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.statements import adapt
 from treering.journal.postgres.transaction import PostgresTransaction, enter
-from treering.journal.quota import UNLIMITED, Quota
 from treering.journal.schema import refuse_unreadable
 from treering.journal.space import UNNAMED, retry
 from treering.journal.usage import DatabaseUse

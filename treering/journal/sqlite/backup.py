@@ -11,7 +11,7 @@ from typing import Final
 
 from treering.errors import InputError, JournalError, UnknownName
 from treering.journal import posix_locks
-from treering.journal.sqlite import connection, failures
+from treering.journal.sqlite import connection
 from treering.records import Progress
 from treering.temporary import private_folder
 
@@ -53,13 +53,13 @@ def backup(
             try:
                 _copy(file, copy, progress)
             except sqlite3.Error as error:
-                is_of_source = failures.is_damaged(error)
-                with failures.translate_errors(source if is_of_source else target):
+                is_of_source = connection.is_damaged(error)
+                with connection.translate_errors(source if is_of_source else target):
                     raise
             _refuse_target(place, target, overwrite)  # it may exist by now
             os.replace(copy, place)  # noqa: PTH105
     except PermissionError as error:
-        raise failures.no_permission(target, error) from error
+        raise connection.no_permission(target, error) from error
     except OSError as error:
         raise JournalError(f"{target} cannot be written: {error}") from error
     _sync(place.parent)
@@ -103,7 +103,7 @@ def _connect(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{file.as_uri()}?mode=rw",
         uri=True,
-        timeout=failures.BUSY_TIMEOUT_S,
+        timeout=connection.BUSY_TIMEOUT_S,
         isolation_level=None,
     )
 

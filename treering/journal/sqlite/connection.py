@@ -1,4 +1,4 @@
-"""Connections to a file: checks that it is a memory, its tables, and settings of a connection."""
+"""Connections to a file: checks that it is a memory, its tables, settings and errors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from types import TracebackType
 
-from treering.errors import JournalCorrupt, JournalError
+from treering.errors import (
+    InputError,
+    JournalBusy,
+    JournalCorrupt,
+    JournalError,
+    JournalFull,
+)
 from treering.journal import schema
 from treering.journal.contract import Reader, Writer
-from treering.journal.sqlite import failures
 
 APPLICATION_ID = 0x74726E67  # "trng", in the header of every memory
 _MAGIC = b"SQLite format 3\0"
@@ -24,6 +30,9 @@ CONNECT_PAUSE_S = 0.005
 SHORTEST_LOOK_S = 0.001
 LONGEST_LOOK_S = 0.008
 """Between two attempts to begin while another writer is active."""
+
+BUSY_TIMEOUT_S = 60.0  # a large import of another process is one transaction
+_DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
@@ -50,7 +59,7 @@ def refuse_a_log_without_its_file(file: Path) -> None:
 
 def refuse_other_files(file: Path, name: Path) -> None:
     """Raise JournalCorrupt for a file of another program; ``name`` is the user's name of it."""
-    with failures.translate_errors(name):
+    with translate_errors(name):
         try:
             application, tables = _peek(file, "ro")
         except sqlite3.OperationalError as error:
@@ -65,7 +74,7 @@ def refuse_other_files(file: Path, name: Path) -> None:
 def _peek(file: Path, mode: str) -> tuple[int, int]:
     """The application id and the number of tables and indexes of the file."""
     uri = f"{file.as_uri()}?mode={mode}"
-    timeout = failures.BUSY_TIMEOUT_S
+    timeout = BUSY_TIMEOUT_S
     connection = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
     with closing(connection):
         # As of one moment: another process may be making the file.
@@ -77,13 +86,13 @@ def _peek(file: Path, mode: str) -> tuple[int, int]:
 
 def connect(file: Path) -> sqlite3.Connection:
     """A new connection to a file that is there, in no transaction. Raises sqlite3.Error."""
-    until = time.monotonic() + failures.BUSY_TIMEOUT_S
+    until = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
             return _connect_once(file)
         except sqlite3.OperationalError as error:
             # While another process makes the file and turns its log on, SQLite does not wait.
-            if not failures.is_busy(error) or time.monotonic() > until:
+            if not is_busy(error) or time.monotonic() > until:
                 raise
         time.sleep(CONNECT_PAUSE_S)
 
@@ -99,7 +108,7 @@ def begin_writing(connection: sqlite3.Connection, *, durable: bool, wait_s: floa
     connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
     # SQLite itself retries after ever longer pauses, of a tenth of a second in the end. A thread
     # could then wait twice as long as the other writer needs.
-    time_out = failures.BUSY_TIMEOUT_S
+    time_out = BUSY_TIMEOUT_S
     until = time.monotonic() + (time_out if wait_s is None else wait_s)
     try:
         connection.execute("PRAGMA busy_timeout=0")
@@ -117,7 +126,7 @@ def _has_begun(connection: sqlite3.Connection, until: float) -> bool:
         # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
         connection.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as error:
-        if not failures.is_busy(error) or time.monotonic() > until:
+        if not is_busy(error) or time.monotonic() > until:
             raise
         return False
     return True
@@ -127,7 +136,7 @@ def _connect_once(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{file.as_uri()}?mode=rw",  # a missing file is not created
         uri=True,
-        timeout=failures.BUSY_TIMEOUT_S,
+        timeout=BUSY_TIMEOUT_S,
         isolation_level=None,
         check_same_thread=False,  # close() may run in another thread than the work
     )
@@ -178,3 +187,96 @@ def _statements(text: str) -> Iterator[str]:
         if sqlite3.complete_statement(pending):
             yield pending
             pending = ""
+
+
+# ------------------------------------------------------------------- errors
+
+
+class translate_errors:  # noqa: N801 - it is called like a function
+    """Turn every error of sqlite3 into an error of treering that says what to do."""
+
+    # No generator: one is entered for each statement, and takes as long as a small statement.
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if error is None:
+            return
+        if isinstance(error, sqlite3.Error):
+            raise _translate(error, self._path) from error
+        if isinstance(error, UnicodeDecodeError):  # in a message of SQLite about damage
+            raise JournalCorrupt(
+                f"{self._path}: not a readable treering file. Restore a copy or import an export"
+            ) from error
+        if isinstance(error, (UnicodeEncodeError, OverflowError)):
+            raise InputError(f"a value cannot be stored: {error}") from error
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Return whether another process or connection held a lock."""
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Return whether the file is damaged, or not a database."""
+    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _code(error: sqlite3.Error) -> int:
+    # The primary result code is the low byte of the extended one.
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code & 0xFF
+
+
+def _translate(error: sqlite3.Error, path: Path) -> JournalError:
+    code = _code(error)
+    if is_busy(error):
+        return JournalBusy(
+            f"{path}: another process kept writing for over {BUSY_TIMEOUT_S:.0f} s; try again"
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return JournalFull(
+            f"{path}: no space left to write; nothing of this change was stored. "
+            "Free some disk space and repeat it"
+        )
+    if is_damaged(error):
+        return JournalCorrupt(
+            f"{path}: not a readable treering file ({error}). Restore a copy or import an export; "
+            "`treering doctor` lists the damage"
+        )
+    if str(error).startswith(_DAMAGED):  # the driver's own words; they may quote a text
+        return JournalCorrupt(f"{path}: holds bad text or JSON; `treering doctor` lists the damage")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return no_permission(path, error)
+    if code == sqlite3.SQLITE_PROTOCOL:  # a lock failed
+        return not_lockable(path, error)
+    if code == sqlite3.SQLITE_IOERR:
+        return JournalError(
+            f"{path}: the disk failed ({error}); nothing of this change was stored. Check the "
+            "disk, its free space and your quota, and repeat it"
+        )
+    return JournalError(f"{path}: {error}")
+
+
+def no_permission(path: Path, error: Exception) -> JournalError:
+    """The error of a file that may not be read or written."""
+    return JournalError(
+        f"{path}: no permission ({error}); the file and its folder must be readable and writable"
+    )
+
+
+def not_lockable(path: Path, error: Exception) -> JournalError:
+    """The error of a file on a file system where locks fail."""
+    return JournalError(
+        f"{path}: cannot be locked ({error}); keep it on a disk whose files can be, not on a "
+        "network file system without locks"
+    )

@@ -20,7 +20,7 @@ from treering.errors import (
 )
 from treering.journal import posix_locks, storage
 from treering.journal.contract import SCRUB_WAIT_S, Reader, Writer
-from treering.journal.quota import UNLIMITED, Quota
+from treering.journal.ledger import UNLIMITED, Quota
 from treering.journal.sqlite import scrub
 from treering.journal.sqlite.connection import (
     APPLICATION_ID,
@@ -28,11 +28,13 @@ from treering.journal.sqlite.connection import (
     connect,
     create_tables,
     is_empty,
+    no_permission,
+    not_lockable,
     refuse_a_log_without_its_file,
     refuse_other_files,
     refuse_other_format,
+    translate_errors,
 )
-from treering.journal.sqlite.failures import no_permission, not_lockable, translate_errors
 from treering.journal.sqlite.pool import ConnectionPool, queues_of
 from treering.journal.sqlite.transaction import SqliteTransaction
 

@@ -13,7 +13,7 @@ from treering import forks
 from treering.errors import JournalError
 from treering.journal import posix_locks
 from treering.journal.group_commit import SharedScrubs, SharedWrites
-from treering.journal.sqlite.failures import BUSY_TIMEOUT_S
+from treering.journal.sqlite.connection import BUSY_TIMEOUT_S
 from treering.journal.usage import DatabaseUse
 
 MOST_FREE: Final = 8

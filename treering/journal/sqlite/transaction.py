@@ -22,7 +22,7 @@ from treering.journal.contract import (
     Value,
 )
 from treering.journal.sqlite import scrub
-from treering.journal.sqlite.failures import translate_errors
+from treering.journal.sqlite.connection import translate_errors
 
 _TEXT_TYPES = ("CHAR", "CLOB", "TEXT")
 """Parts of the type of a column by which SQLite stores texts in it."""
