@@ -448,7 +448,8 @@ class Memory:
         spaces: Sequence[str] | None = None,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
-        """As ``search`` for several queries in one pass over the space."""
+        """As ``search`` for several queries, which are embedded together."""
+        check_queries(queries)
         if level is not None:
             check_choice("level", level, LEVELS)
         check_confidence(min_confidence)

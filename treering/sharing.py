@@ -82,10 +82,10 @@ class AskedSpaces:
         [views], [plan], settings = self.views, self.plans, self.settings
         if level == "texts":
             unit = settings.chat_unit if rounds else "messages"
-            asked = Search(queries, condition, mode, plan, unit)
-            return views.searcher.search(asked, k, every=every)
+            asked = [Search(query, condition, mode, plan, unit) for query in queries]
+            return views.searcher.search_many(asked, k, every=every)
         how = Retrieval(level, settings.method, settings.least)
-        return views.tree._hits(queries, k, condition, mode, plan, how)
+        return [views.tree._hits(query, k, condition, mode, plan, how) for query in queries]
 
     def context(
         self,
@@ -110,7 +110,7 @@ class AskedSpaces:
         if (union := self.union) is not None:
             return [candidate.hit for candidate in union.candidates(query, condition, mode, k)[:k]]
         [views], unit = self.views, self.settings.chat_unit
-        search = Search([query], condition, mode, views.planner.defaults(), unit)
+        search = Search(query, condition, mode, views.planner.defaults(), unit)
         with closing(views.searcher.candidates(search)) as ranked:  # it reads within a transaction
             return [candidate.hit for candidate in islice(ranked, k)]
 

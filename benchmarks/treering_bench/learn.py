@@ -103,8 +103,8 @@ def _ranked(
     plan: Plan = {"chat": [Weighted(term, 1.0, 1.0) for term in TERMS[chats]]}
     views = memory._views
     views.catch_up()
-    searcher, queries = views.searcher, [question.text]
-    asked = Search(queries, Filter(), "hybrid", plan, "messages")
+    searcher = views.searcher
+    asked = Search(question.text, Filter(), "hybrid", plan, "messages")
     with searcher._read(asked) as (reader, found):
         assert found is not None
         snapshot, asked = found
@@ -129,10 +129,10 @@ def _ranked(
 def _values(term: Contribution, size: int) -> Features:
     """The values of a term at all fragments."""
     if isinstance(term, EnvironmentTerm):  # adding it once more would weigh it twice
-        return np.asarray(sum(part.values[:, 0].astype(np.float64) for part in term.parts))
-    values = np.zeros((size, 1), dtype=np.float32)
+        return np.asarray(sum(part.values.astype(np.float64) for part in term.parts))
+    values = np.zeros(size, dtype=np.float32)
     term.add_to(values)
-    return values[:, 0].astype(np.float64)
+    return values.astype(np.float64)
 
 
 def fit(rows: Sequence[RankedQuestion]) -> Features:

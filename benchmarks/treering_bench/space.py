@@ -162,8 +162,8 @@ class TaskSpace:
             views = self._memory._views
             views.catch_up()
             # Not ``Memory.search``: by a preset's settings that may rank whole rounds.
-            search = Search([question.text], Filter(), "hybrid", {})
-            [hits] = views.searcher.search(search, self._fragments)
+            search = Search(question.text, Filter(), "hybrid", {})
+            hits = views.searcher.search(search, self._fragments)
             in_order = sorted(map(self._scored, hits), key=lambda scored: scored.passage.place)
             self._last = question, in_order
         return self._last[1]

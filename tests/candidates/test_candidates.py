@@ -201,24 +201,24 @@ def test_promising_rows_that_are_neither_near_nor_alike_are_looked_up(
     monkeypatch.setattr(corpus_source, "_drawn", 8)  # else the sample is the whole space
     monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())
     question = corpus.questions(np.random.default_rng(4), 1)[0]
-    queries = HashingEmbedder().embed([question], query=True)
+    [query] = HashingEmbedder().embed([question], query=True)
     far: list[int] = []
 
-    def promising(found: Cosines) -> list[Codes]:
+    def promising(found: Cosines) -> Codes:
         assert found.spread is not None
-        others = np.setdiff1d(np.flatnonzero(snapshot.embedded), found.known[0])
-        far.extend(others[found.values[others, 0] == found.spread.centre[0]][-1:])
-        return [np.array(far)]
+        others = np.setdiff1d(np.flatnonzero(snapshot.embedded), found.known)
+        far.extend(others[found.values[others] == found.spread.centre][-1:])
+        return np.array(far)
 
     with corpus_source.searching() as (_, searched):
         assert searched is not None
         snapshot = searched
-        wanted = Wanted(None, [None], promising)
-        found = snapshot.cosines(snapshot.items, queries, None, wanted)
-        exact: Any = snapshot.items.vectors[np.array(far)] @ queries[0]
+        wanted = Wanted(None, None, promising)
+        found = snapshot.cosines(snapshot.items, query, None, wanted)
+        exact: Any = snapshot.items.vectors[np.array(far)] @ query
     assert far
-    assert far[0] in found.known[0]
-    assert found.values[far, 0] == pytest.approx(exact, rel=1e-3)
+    assert far[0] in found.known
+    assert found.values[far] == pytest.approx(exact, rel=1e-3)
 
 
 def test_scores_by_words_alone_are_the_same(same: Pair) -> None:
@@ -280,14 +280,12 @@ def test_rounds_are_made_of_all_fragments(same: Pair) -> None:
     question = corpus.questions(np.random.default_rng(11), 1)[0]
     results = [
         memory._views.searcher.search(
-            Search(
-                [question], Filter(), "hybrid", memory._views.planner.plan(None, None), "rounds"
-            ),
+            Search(question, Filter(), "hybrid", memory._views.planner.plan(None, None), "rounds"),
             3,
         )
         for memory in (same.exact, same.found)
     ]
-    assert places(results[0][0]) == places(results[1][0])
+    assert places(results[0]) == places(results[1])
 
 
 def test_what_is_added_after_the_index_was_made_is_found(changing: Pair) -> None:

@@ -58,8 +58,9 @@ def test_eight_bits_find_the_same_with_the_same_scores(
     memory = filled(open_memory)
     exact, eight = searcher(memory, 10_000), searcher(memory, 0)
     for condition in (Filter(), Filter(source="chat 1")):
-        right = exact.search(Search(QUERIES, condition, mode, plan), 10)
-        found = eight.search(Search(QUERIES, condition, mode, plan), 10)
+        asked = [Search(query, condition, mode, plan) for query in QUERIES]
+        right = exact.search_many(asked, 10, every=True)
+        found = eight.search_many(asked, 10, every=True)
         for hits, expected in zip(found, right, strict=True):
             assert as_pairs(hits) == as_pairs(expected)
             for hit, other in zip(hits, expected, strict=True):
@@ -75,9 +76,9 @@ def test_items_without_a_time_are_found_in_eight_bits_by_the_relation_of_time(
     plan: Plan = {
         kind: [*weighted, Weighted(Time(3_600.0), 1.0)] for kind, weighted in DEFAULTS.items()
     }
-    asked = Search(QUERIES, Filter(), "hybrid", plan)
-    found = searcher(memory, 0).search(asked, 20)
-    right = searcher(memory, 10_000).search(asked, 20)
+    asked = [Search(query, Filter(), "hybrid", plan) for query in QUERIES]
+    found = searcher(memory, 0).search_many(asked, 20, every=True)
+    right = searcher(memory, 10_000).search_many(asked, 20, every=True)
     assert [as_pairs(hits) for hits in found] == [as_pairs(hits) for hits in right]
 
 
@@ -86,8 +87,9 @@ def test_more_hits_than_are_scored_exactly_come_best_first(open_memory: Open) ->
     rng = np.random.default_rng(6)
     said = [" ".join(rng.choice(WORDS, 6)) for _ in range(2 * MOST_REFINED)]
     memory.add([{"role": "user", "content": text} for text in said], source="more")
-    asked = Search(QUERIES, Filter(), "hybrid", DEFAULTS)
-    for hits in searcher(memory, 0).search(asked, 3 * MOST_REFINED):
+    for query in QUERIES:
+        asked = Search(query, Filter(), "hybrid", DEFAULTS)
+        hits = searcher(memory, 0).search(asked, 3 * MOST_REFINED)
         scores = [hit.score for hit in hits]
         assert len(scores) > MOST_REFINED
         assert scores == sorted(scores, reverse=True)
@@ -106,7 +108,7 @@ def test_the_floats_of_few_rows_are_read(open_memory: Open) -> None:
 
     table = Counting(memory._space, exact_rows=0)
     eight = Searcher(memory._space, table, lambda: memory._views.embedder)
-    eight.search(Search(QUERIES[:1], Filter(), "hybrid", DEFAULTS), 1)
+    eight.search(Search(QUERIES[0], Filter(), "hybrid", DEFAULTS), 1)
     assert len(asked) <= 2  # for the best, and for those that come to be among them
     assert 0 < sum(asked) < memory.stats().fragments // 2
 
@@ -114,7 +116,7 @@ def test_the_floats_of_few_rows_are_read(open_memory: Open) -> None:
 def test_the_order_of_a_context_begins_with_the_best(open_memory: Open) -> None:
     memory = filled(open_memory)
     exact, eight = searcher(memory, 10_000), searcher(memory, 0)
-    asked = Search(QUERIES[:1], Filter(), "hybrid", DEFAULTS)
+    asked = Search(QUERIES[0], Filter(), "hybrid", DEFAULTS)
     right = [c.hit for c in exact.candidates(asked)]
     found = [c.hit for c in eight.candidates(asked)]
     assert as_pairs(found[:20]) == as_pairs(right[:20])

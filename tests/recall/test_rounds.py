@@ -249,7 +249,7 @@ def searched_with(memory: Memory, exact_rows: int) -> list[tuple[str, float]]:
         memory._space, Table(memory._space, False, exact_rows), lambda: views.embedder
     )
     plan = memory._views.planner.defaults()
-    [hits] = searcher.search(Search(["a c"], Filter(), "dense", plan, "rounds"), 9)
+    hits = searcher.search(Search("a c", Filter(), "dense", plan, "rounds"), 9)
     return [(hit.text, round(hit.score, 4)) for hit in hits]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from treering.arrays import Floats
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.llm.settings import NONE
 from treering.records import KINDS, Forgotten, Why
-from treering.search import searcher
 from treering.search.relations.contract import Weighted
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.group import Session, Speaker
@@ -109,25 +107,6 @@ def test_many_queries_at_once_are_answered_as_one_by_one(mixed: Memory, relation
         np.testing.assert_allclose([hit.score for hit in together], scores, atol=1e-4)
         for one, other in zip(together, alone, strict=True):
             assert shares(one) == pytest.approx(shares(other), abs=1e-3)
-
-
-def test_many_queries_take_little_more_memory_than_one(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory.add([{"role": "user", "content": f"Line {n} of {n % 7}."} for n in range(4_000)])
-    queries = [f"line {n}" for n in range(32)]
-    together = memory.search_many(queries, k=3)
-
-    def peak(asked: Sequence[str]) -> int:
-        tracemalloc.start()
-        try:
-            assert memory.search_many(asked, k=3) == together[: len(asked)]
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    monkeypatch.setattr(searcher, "MOST_SCORES", 1)
-    assert peak(queries) < 4 * peak(queries[:1])
 
 
 def test_a_context_relation_lifts_what_stands_beside_a_good_answer(memory: Memory) -> None:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.raised import raises
 from treering.errors import InputError, UnknownName
 from treering.journal.space import SpaceState
-from treering.records import KINDS
+from treering.records import KINDS, Filter
 from treering.search.environment import EnvironmentTerm, signals_by_stage
 from treering.search.lexical import Lexical
 from treering.search.pipeline import contributions
-from treering.search.ranking import Queries, Ranking, Stage
+from treering.search.ranking import Ranking, Stage
 from treering.search.relations.contract import (
     Items,
     Plan,
@@ -27,6 +27,7 @@ from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.group import Session, Speaker
 from treering.search.relations.registry import DEFAULTS, choose_plan, relation_by_name
 from treering.search.relations.semantic import Semantic
+from treering.search.searcher import Search
 from treering.search.snapshot import Snapshot
 
 
@@ -58,17 +59,17 @@ def a_space(size: int, seed: int) -> Snapshot:
     )
 
 
-@given(seed=st.integers(0, 999), queries=st.sampled_from([1, 4]))
-def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, queries: int) -> None:
+@given(seed=st.integers(0, 999))
+def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int) -> None:
     snapshot = a_space(12, seed)
-    own = np.random.default_rng(seed).normal(size=(12, queries)).astype(np.float32)
+    own = np.random.default_rng(seed).normal(size=12).astype(np.float32)
     weighted: Plan = {
         "text": [Weighted(ContextRelation(0.5), 1.0)],
         "chat": [Weighted(ContextRelation(0.8, "session"), 2.0), Weighted(Speaker(), 0.5)],
         "code": [],
     }
-    nothing = Queries((), (), None, "hybrid")
-    ranking = Ranking(snapshot, Relations(), weighted, nothing, 1.0, scores=own.copy())
+    search = Search("boats", Filter(), "hybrid", weighted)
+    ranking = Ranking(snapshot, Relations(), weighted, search, 1.0, scores=own.copy())
     ranking.add(contributions(signals_by_stage(ranking)[Stage.ROWS], ranking))
     total = ranking.scores
     terms = {

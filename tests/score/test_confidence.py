@@ -65,8 +65,8 @@ def test_every_model_has_weights_for_known_features_alone() -> None:
 
 @given(st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=40))
 def test_a_standing_is_the_distance_from_the_mean_in_deviations(column: list[float]) -> None:
-    scores = np.array([column], dtype=np.float32).T
-    standing = Standings.from_scores(scores).stand_out(column[0], 0)
+    scores = np.array(column, dtype=np.float32)
+    standing = Standings.from_scores(scores).stand_out(column[0])
     deviation = float(np.std(np.array(column, dtype=np.float64)))
     if deviation > 1e-3:
         expected = (column[0] - float(np.mean(column))) / deviation

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats, union
 from treering.parallel import for_each_piece
 from treering.records import KINDS, Kind
-from treering.search.ranking import LEAST_SHARE, Queries, Ranking, Refinement, Signal, Stage
+from treering.search.ranking import LEAST_SHARE, Ranking, Refinement, Signal, Stage
 from treering.search.relations.contract import (
     Bound,
     NullOperator,
@@ -39,7 +39,7 @@ MOST_PIECES = 32
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentPart:
-    """The part of one kind of content: ``weight·values`` for values of shape (N, Q).
+    """The part of one kind of content: ``weight·values``.
 
     ``values`` are ``operator(own)`` until ``add_to`` multiplies them by the weight. ``share``,
     shape (N,), is one over the mass; ``is_kind`` says which rows count, None for all.
@@ -61,23 +61,22 @@ class EnvironmentPart:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentTerm:
-    """``α·env`` of a relation, shape (N, Q). Several kinds of content may each have a part."""
+    """``α·env`` of a relation. Several kinds of content may each have a part."""
 
     parts: list[EnvironmentPart]
 
-    def at(self, row: int, query: int) -> float:
+    def at(self, row: int) -> float:
         """See ``Contribution``."""
-        return sum(float(part.values[row, query]) for part in self.parts)
+        return sum(float(part.values[row]) for part in self.parts)
 
     def add_to(self, scores: Floats, share: Floats | None = None) -> None:  # noqa: ARG002
         """See ``Contribution``. It is added before the scores get their share."""
 
         def add(rows: slice) -> None:
-            for query in range(scores.shape[1]):
-                for part in self.parts:
-                    values = part.values[rows, query]
-                    values *= part.weight(rows)
-                    scores[rows, query] += values
+            for part in self.parts:
+                values = part.values[rows]
+                values *= part.weight(rows)
+                scores[rows] += values
 
         for_each_piece(add, len(scores))
 
@@ -92,7 +91,7 @@ class Environment:
     name: str
     choices: Mapping[Kind, Weighted]
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> EnvironmentTerm | None:  # noqa: ARG002
+    def contribute(self, ranking: Ranking) -> EnvironmentTerm | None:
         """Propagate own scores over all rows; only the rows of each kind get its term."""
         snapshot, parts = ranking.snapshot, []
         for kind, weighted in self.choices.items():
@@ -132,16 +131,14 @@ def sum_alphas(ranking: Ranking) -> list[float]:
 
 def make_refinement(ranking: Ranking) -> Refinement | None:
     """Return what makes the best scores exact, if vectors of eight bits have scored them."""
-    queries, cosines = ranking.queries, ranking.cosines
-    exact = None if queries.rows is None else queries.rows.exact
-    if exact is None or cosines is None or queries.vectors is None:
+    vector, cosines = ranking.search.vector, ranking.cosines
+    exact = None if ranking.rows is None else ranking.rows.exact
+    if exact is None or cosines is None or vector is None:
         return None
     terms = [term for term in ranking.terms.values() if isinstance(term, EnvironmentTerm)]
     parts = [part for term in terms for part in term.parts]
     dense, alpha = cast(ScaledScores, ranking.terms["dense"]), max(sum_alphas(ranking))
-    return Refinement(
-        ranking.snapshot, cosines, dense, queries.vectors, parts, alpha, ranking.share, exact
-    )
+    return Refinement(ranking.snapshot, cosines, dense, vector, parts, alpha, ranking.share, exact)
 
 
 def bind(relations: Relations, snapshot: Snapshot, weighted: Weighted) -> Bound:

@@ -69,20 +69,19 @@ def read_quotes(
 
 def hits(
     ranking: RankedRows,
-    query: int,
     rows: Codes,
     quotes: Sequence[Quote],
     marks: Sequence[Mark],
     space: str,
 ) -> list[Hit]:
-    """Return the fragments of a space at ``rows`` as hits for a query, in the order given."""
-    confidences = ranking.confidence(rows, query)
+    """Return the fragments of a space at ``rows`` as hits, in the order given."""
+    confidences = ranking.confidence(rows)
     found = []
     for row, quote, mark, confidence in zip(rows.tolist(), quotes, marks, confidences, strict=True):
         entry, (start, end) = quote.entry, quote.span
         found.append(
             Hit(
-                score=float(ranking.scores[row, query]),
+                score=float(ranking.scores[row]),
                 text=quote.text,
                 entry_id=entry.id,
                 source=entry.source,
@@ -90,7 +89,7 @@ def hits(
                 start=start,
                 end=end,
                 kind=entry.kind,
-                why=ranking.why(row, query),
+                why=ranking.why(row),
                 at=entry.at,
                 speaker=entry.speaker,
                 role=entry.role,

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, are_among, union
 from treering.embed.quantised import LARGEST
 from treering.parallel import for_each_piece
-from treering.records import KINDS, Mode, Why
+from treering.records import KINDS, Why
 from treering.search.relations.contract import Plan, Relations, alpha_of, is_local
 from treering.search.scores import TOP, ScaledScores, Standings, confidences
 from treering.search.snapshot import Cosines, Mask, Snapshot
-from treering.search.terms import Terms
 
 if TYPE_CHECKING:
     from treering.search.environment import EnvironmentPart
     from treering.search.hits import RowReader
-    from treering.search.scores import UnionStatistics
+    from treering.search.searcher import Search
 
 GROUP = 64  # rows of which only the best is compared at first, if few of many are needed
 MOST_REFINED = 128  # the best rows of a query that are scored exactly
-
-NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 class RawScores(NamedTuple):
@@ -40,86 +35,62 @@ class RawScores(NamedTuple):
     cosines: Cosines | None
 
 
-@dataclass(frozen=True, slots=True)
-class Queries:
-    """Some queries that are ranked together.
-
-    ``vectors`` has a unit row per query; None without any. ``now`` is an aware time from which
-    "last week" counts; None for the local clock. Without ``rows`` no signal reads the best hits.
-    ``union`` has the statistics of all spaces that are asked, None for one space; ``raw`` the
-    scores that were computed for them.
-    """
-
-    texts: Sequence[str]
-    terms: Sequence[Terms]
-    vectors: Floats | None
-    mode: Mode
-    now: datetime | None = None
-    rows: RowReader | None = None
-    union: UnionStatistics | None = None
-    raw: RawScores | None = None
-
-
 class Contribution(Protocol):
     """The values that a signal adds to scores."""
 
-    def at(self, row: int, query: int) -> float:
-        """Return the value of one row for one query."""
+    def at(self, row: int) -> float:
+        """Return the value of one row."""
         ...
 
     def add_to(self, scores: Floats, share: Floats | None = None) -> None:
-        """Add the values to scores of shape (N, Q), times ``share``, shape (N,), if given."""
+        """Add the values to the scores of all rows, times ``share`` if it is given."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RowValues:
-    """The contribution of a signal to some rows of each query.
+    """The contribution of a signal to some rows.
 
-    ``rows`` has a mask of shape (N,), row numbers, or None for all rows. ``values`` has one number
+    ``rows`` are a mask of shape (N,), row numbers, or None for all rows. ``values`` is one number
     for all of these rows, or an array: shape (N,) for a mask or None, else one value per row.
     """
 
-    rows: Sequence[Mask | Codes | None]
-    values: Sequence[np.float32 | Floats]
+    rows: Mask | Codes | None
+    values: np.float32 | Floats
 
-    def at(self, row: int, query: int) -> float:
+    def at(self, row: int) -> float:
         """See ``Contribution``."""
-        rows, values = self.rows[query], self.values[query]
         places = np.array([row])
-        if rows is not None:
-            places = places[rows[places]] if is_mask(rows) else np.flatnonzero(rows == row)
+        if self.rows is not None:
+            is_it = is_mask(self.rows)
+            places = places[self.rows[places]] if is_it else np.flatnonzero(self.rows == row)
         if not len(places):
             return 0.0
+        values = self.values
         return float(values if isinstance(values, np.float32) else values[places[0]])
 
-    def speaks_of(self, row: int, query: int) -> bool:
+    def speaks_of(self, row: int) -> bool:
         """Return whether a row has a value; without a list of rows, all have one."""
-        rows = self.rows[query]
-        return rows is None or is_mask(rows) or bool((rows == row).any())
+        return self.rows is None or is_mask(self.rows) or bool((self.rows == row).any())
 
     def add_to(self, scores: Floats, share: Floats | None = None) -> None:
         """See ``Contribution``."""
-        for column, rows, values in zip(scores.T, self.rows, self.values, strict=True):
-            if rows is None or is_mask(rows):
-                for_each_piece(partial(_add, column, rows, values, share), len(column))
-            elif len(rows):
-                column[rows] += values if share is None else values * share[rows]
+        if self.rows is None or is_mask(self.rows):
+            add = partial(_add, scores, self.rows, self.values, share)
+            for_each_piece(add, len(scores))
+        elif len(self.rows):
+            scores[self.rows] += self.values if share is None else self.values * share[self.rows]
 
     def with_cosines(self, cosines: Cosines | None) -> RowValues:
         """Return the values of the rows whose cosines are known.
 
         The others are at the mean of all: with a bonus they would come before rows that answer.
         """
-        if cosines is None or cosines.spread is None:
+        if cosines is None or cosines.spread is None or not is_mask(self.rows):
             return self
-        narrowed = list(self.rows)
-        for query, (rows, known) in enumerate(zip(self.rows, cosines.known, strict=True)):
-            if rows is not None and is_mask(rows):
-                mask = np.zeros_like(rows)
-                mask[known] = rows[known]
-                narrowed[query] = mask
-        return replace(self, rows=narrowed)
+        mask = np.zeros_like(self.rows)
+        mask[cosines.known] = self.rows[cosines.known]
+        return replace(self, rows=mask)
 
 
 def is_mask(rows: Mask | Codes | None) -> TypeGuard[Mask]:
@@ -153,7 +124,7 @@ class Stage(IntEnum):
 
 
 class Signal(Protocol):
-    """A term of the score that looks at the queries and the ranking so far.
+    """A term of the score that looks at the query and the ranking so far.
 
     ``is_evidence`` says whether the term makes a hit surer: the best hits of a question without an
     answer get the terms of the other signals, too.
@@ -165,40 +136,41 @@ class Signal(Protocol):
     @property
     def name(self) -> str: ...  # noqa: D102
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> Contribution | None:
+    def contribute(self, ranking: Ranking) -> Contribution | None:
         """Return the weighted values of the rows that the signal is for; None for no rows."""
         ...
 
 
 @dataclass(slots=True)
 class Ranking:
-    """The scores of N fragments for Q queries, (N, Q), and the terms that they are the sum of.
+    """The scores of N fragments for a query, and the terms that they are the sum of.
 
-    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``cut`` is the mean
-    number of pieces of a message, ``doubtful`` has the names of the terms that are not evidence.
-    With a ``refinement`` the scores are those of vectors in eight bits, until ``best`` makes those
-    of the rows that it returns exact, and of those that come as near to them as scores may be off.
+    ``plan`` is that of the search, as it fits the chats of the space. Without a reader of ``rows``
+    no signal reads the best hits. Every term is multiplied by ``share``, shape (N,), if it is
+    given. ``cut`` is the mean number of pieces of a message, ``doubtful`` has the names of the
+    terms that are not evidence. With a ``refinement`` the scores are those of vectors in eight
+    bits, until ``best`` makes those of the rows that it returns exact, and of those that come as
+    near to them as scores may be off.
     """
-
-    by_row: ClassVar[Literal[True]] = True
 
     snapshot: Snapshot
     relations: Relations
     plan: Plan
-    queries: Queries
+    search: Search
     cut: float
-    readable: NDArray[np.bool_] | None = None
-    """Which queries the bundled model can read; None for another model."""
+    rows: RowReader | None = None
+    readable: bool | None = None
+    """Whether the bundled model can read the query; None for another model."""
     bm25: Floats | None = None
     cosines: Cosines | None = None
-    scores: Floats = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    scores: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
     terms: dict[str, Contribution] = field(default_factory=dict)
     doubtful: set[str] = field(default_factory=set)
     share: Floats | None = None
     standings: Standings | None = None
     refinement: Refinement | None = None
-    top: dict[int, Codes] = field(default_factory=dict)
-    """The first rows that ``best`` returned last for each query."""
+    top: Codes | None = None
+    """The first rows that ``best`` returned last."""
 
     def weight(self, name: str, times: float = 1.0) -> np.float32 | Floats | None:
         """Return the weight of a signal at each row by its kind of content, times ``times``.
@@ -224,77 +196,72 @@ class Ranking:
             if not signal.is_evidence:
                 self.doubtful.add(signal.name)
 
-    def features(self, rows: Codes, query: int) -> list[dict[str, float]]:
-        """Return the ``FEATURES`` of some fragments for a query."""
+    def features(self, rows: Codes) -> list[dict[str, float]]:
+        """Return the ``FEATURES`` of some fragments."""
         assert self.standings is not None  # set before the ranking is returned
         features: list[dict[str, float]] = [
-            {"standing": self.standings.stand_out(self._evidence(row, query), query)}
-            for row in rows.tolist()
+            {"standing": self.standings.stand_out(self._evidence(row))} for row in rows.tolist()
         ]
         if self.bm25 is not None:
-            coverage = self.snapshot.lexical.coverage(self.queries.terms[query], rows)
+            coverage = self.snapshot.lexical.coverage(self.search.terms, rows)
             for values, share in zip(features, coverage.tolist(), strict=True):
                 values["coverage"] = share
-        if self.cosines is not None and self.readable is not None and self.readable[query]:
+        if self.cosines is not None and self.readable:
             for values, row in zip(features, rows.tolist(), strict=True):
                 if self.snapshot.embedded[row]:
-                    values["cosine"] = float(self.cosines.values[row, query])
+                    values["cosine"] = float(self.cosines.values[row])
         return features
 
-    def _evidence(self, row: int, query: int) -> float:
+    def _evidence(self, row: int) -> float:
         """Return the score of a fragment without the terms that are not evidence."""
-        extra = sum(self.terms[name].at(row, query) for name in self.doubtful)
-        return float(self.scores[row, query]) - self._share(row) * extra
+        extra = sum(self.terms[name].at(row) for name in self.doubtful)
+        return float(self.scores[row]) - self._share(row) * extra
 
     def _share(self, row: int) -> float:
         return 1.0 if self.share is None else float(self.share[row])
 
-    def confidence(self, rows: Codes, query: int) -> list[float]:
-        """Return the probability of each of some fragments that it answers a query."""
-        if query not in self.top:
-            self.best(query, TOP)
-        numbers, top = rows.tolist(), self.top[query].tolist()
+    def confidence(self, rows: Codes) -> list[float]:
+        """Return the probability of each of some fragments that it answers the query."""
+        if self.top is None:
+            self.top = self._best(TOP, None)
+        numbers, top = rows.tolist(), self.top.tolist()
         others = [row for row in top if row not in numbers[:TOP]]
         if others:
             rows = np.array([*numbers, *others], dtype=np.int64)
-        every = self.features(rows, query)
+        every = self.features(rows)
         by_row = dict(zip([*numbers, *others], every, strict=True))
         return confidences(every[: len(numbers)], [by_row[row] for row in top]) if numbers else []
 
-    def why(self, row: int, query: int) -> Why:
-        """Return why a fragment has its score for a query."""
+    def why(self, row: int) -> Why:
+        """Return why a fragment has its score."""
         bm25, cosines, share = self.bm25, self.cosines, self._share(row)
         terms = {
-            name: share * term.at(row, query)
+            name: share * term.at(row)
             for name, term in self.terms.items()
-            if not isinstance(term, RowValues) or term.speaks_of(row, query)
+            if not isinstance(term, RowValues) or term.speaks_of(row)
         }
         return Why(
             terms=terms,
-            bm25=None if bm25 is None else float(bm25[row, query]),
-            cosine=None if cosines is None else float(cosines.values[row, query]),
+            bm25=None if bm25 is None else float(bm25[row]),
+            cosine=None if cosines is None else float(cosines.values[row]),
         )
 
-    def margin(self, query: int) -> float:
-        """Return by how much the difference of two scores may change when ``best`` refines them."""
-        return 0.0 if self.refinement is None else self.refinement.margin(query)
-
-    def best(self, query: int, k: int, allowed: Mask | None = None) -> Codes:
-        """Return the rows of the k best fragments for a query; ties by order of arrival."""
-        best = self._best(query, max(k, TOP), allowed)
-        self.top[query] = best[:TOP]
+    def best(self, k: int, allowed: Mask | None = None) -> Codes:
+        """Return the rows of the k best fragments; ties by order of arrival."""
+        best = self._best(max(k, TOP), allowed)
+        self.top = best[:TOP]
         return best[:k]
 
-    def _best(self, query: int, k: int, allowed: Mask | None) -> Codes:
+    def _best(self, k: int, allowed: Mask | None) -> Codes:
         if self.refinement is None:
-            return top_rows(self.scores[:, query], k, allowed)
+            return top_rows(self.scores, k, allowed)
         depth = max(k, min(k + self.refinement.cosines.doubt.rows, MOST_REFINED))
-        rows = top_rows(self.scores[:, query], depth, allowed)
-        scores = self.scores[rows, query]
-        rows = rows[scores >= scores[:k].min(initial=np.inf) - self.margin(query)]
-        self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]), query)
+        rows = top_rows(self.scores, depth, allowed)
+        scores = self.scores[rows]
+        rows = rows[scores >= scores[:k].min(initial=np.inf) - self.refinement.margin]
+        self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]))
         rows = np.sort(rows)  # an exact score may also fall below one that is not
-        order = np.argsort(-self.scores[rows, query], kind="stable")
+        order = np.argsort(-self.scores[rows], kind="stable")
         best: Codes = rows[order][:k]
         return best
 
@@ -332,7 +299,7 @@ LEAST_SHARE = 0.02
 """Neighbours of which a relation passes on less are not looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Refinement:
     """Makes scores exact: it changes raw cosines, relations' scores and totals.
 
@@ -344,46 +311,43 @@ class Refinement:
     snapshot: Snapshot
     cosines: Cosines
     dense: ScaledScores
-    vectors: Floats
+    vector: Floats
     related: Sequence[EnvironmentPart]
     alpha: float
     share: Floats | None
     exact: Callable[[Codes], Floats]
-    refined: dict[int, Codes] = field(init=False)
-    """The rows whose cosines are exact already, by query, ascending."""
+    refined: Codes = field(init=False)
+    """The rows whose cosines are exact already, ascending."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "refined", dict(enumerate(self.cosines.known)))
+        self.refined = self.cosines.known
 
-    def margin(self, query: int) -> float:
-        """Return by how much the difference of two exact scores may differ from theirs now."""
-        step = float(np.abs(self.vectors[query]).max(initial=0)) / LARGEST
-        return self.cosines.doubt.steps * step * float(self.dense.scale[query]) * (1 + self.alpha)
+    @property
+    def margin(self) -> float:
+        """By how much the difference of two exact scores may differ from theirs now."""
+        step = float(np.abs(self.vector).max(initial=0)) / LARGEST
+        return self.cosines.doubt.steps * step * float(self.dense.scale) * (1 + self.alpha)
 
-    def refine(self, scores: Floats, rows: Codes, query: int) -> None:
-        """Make the scores of some rows, given ascending, exact for a query."""
+    def refine(self, scores: Floats, rows: Codes) -> None:
+        """Make the scores of some rows, given ascending, exact."""
         near = rows
         for part in self.related:
             if is_local(part.operator):
                 near = union(near, part.operator.near(rows, LEAST_SHARE))
         near = near[self.snapshot.embedded[near]]
         own = np.zeros(len(near), dtype=np.float32)
-        is_new = ~are_among(near, self.refined.get(query, near[:0]))
+        is_new = ~are_among(near, self.refined)
         if not is_new.any():
             return
         new = near[is_new]
-        cosines, values = np.asarray(self.exact(new) @ self.vectors[query]), self.cosines.values
-        own[is_new] = (cosines - values[new, query]) * self.dense.scale[query]
-        values[new, query] = cosines
-        self.refined[query] = union(self.refined.get(query, new), new)
-        self._pass_on(own, near, query, scores)
-
-    def _pass_on(self, own: Floats, near: Codes, query: int, scores: Floats) -> None:
-        """Add the change of own scores at ``near``, and what local relations make of it."""
-        change = own.copy()
+        cosines, values = np.asarray(self.exact(new) @ self.vector), self.cosines.values
+        own[is_new] = (cosines - values[new]) * self.dense.scale
+        values[new] = cosines
+        self.refined = union(self.refined, new)
+        change = own.copy()  # and what local relations make of it
         for part in self.related:
             if is_local(part.operator):
                 passed = part.operator.among(near, own) * part.weight(near)
-                part.values[near, query] += passed
+                part.values[near] += passed
                 change += passed
-        scores[near, query] += change if self.share is None else change * self.share[near]
+        scores[near] += change if self.share is None else change * self.share[near]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +19,14 @@ from treering.journal import entries
 from treering.journal.space import SpaceReader
 from treering.records import KINDS, Why
 from treering.search.pipeline import rank
-from treering.search.ranking import Queries, Ranking
-from treering.search.relations.contract import MISSING, Flags, Items, Plan, ReadingOrder, Relations
+from treering.search.ranking import Ranking
+from treering.search.relations.contract import MISSING, Flags, Items, ReadingOrder, Relations
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.stored import GroupColumns
 from treering.search.vectors import Block, VectorBlocks
+
+if TYPE_CHECKING:
+    from treering.search.searcher import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +34,23 @@ class RoundRanking:
     """The rows of a snapshot of N fragments, ranked by their rounds.
 
     ``rounds`` ranks R rounds, ``round_of``, shape (N,), is the round of each row, and ``scores``,
-    (N, Q), are those of the rounds.
+    (N,), are those of the rounds.
     """
-
-    by_row: ClassVar[Literal[False]] = False
 
     snapshot: Snapshot
     scores: Floats
     rounds: Ranking
     round_of: Codes
 
-    def confidence(self, rows: Codes, query: int) -> list[float]:
-        """Return the probability of the round of each row that it answers a query."""
-        return self.rounds.confidence(self.round_of[rows], query)
+    def confidence(self, rows: Codes) -> list[float]:
+        """Return the probability of the round of each row that it answers the query."""
+        return self.rounds.confidence(self.round_of[rows])
 
-    def why(self, row: int, query: int) -> Why:
-        """Return why the round of a row has its score for a query."""
-        return self.rounds.why(int(self.round_of[row]), query)
+    def why(self, row: int) -> Why:
+        """Return why the round of a row has its score."""
+        return self.rounds.why(int(self.round_of[row]))
 
-    def best(self, query: int, k: int, allowed: Flags | None = None) -> Codes:
+    def best(self, k: int, allowed: Flags | None = None) -> Codes:
         """Return the rows of the k best rounds, best round first, each round as it is read.
 
         A round of which some rows are ``allowed`` counts; only these are given.
@@ -57,7 +58,7 @@ class RoundRanking:
         rows = np.arange(len(self.round_of)) if allowed is None else np.flatnonzero(allowed)
         shown = np.zeros(len(self.rounds.snapshot), dtype=np.bool_)
         shown[self.round_of[rows]] = True
-        chosen = self.rounds.best(query, k, shown)
+        chosen = self.rounds.best(k, shown)
         place = np.full(len(shown), len(chosen))
         place[chosen] = np.arange(len(chosen))
         rows = rows[place[self.round_of[rows]] < len(chosen)]
@@ -86,12 +87,10 @@ class RoundRanker:
         self._version = 0
         self._held: tuple[Snapshot, Codes] | None = None
 
-    def rank(
-        self, reader: SpaceReader, snapshot: Snapshot, plan: Plan, queries: Queries
-    ) -> RoundRanking:
+    def rank(self, reader: SpaceReader, snapshot: Snapshot, search: Search) -> RoundRanking:
         """Rank as ``pipeline.rank`` does, with rounds in the place of fragments."""
         rounds, round_of = self.group(reader, snapshot)
-        ranking = rank(rounds, self._relations, plan, queries)
+        ranking = rank(rounds, self._relations, search)
         return RoundRanking(snapshot, ranking.scores[round_of], ranking, round_of)
 
     def group(self, reader: SpaceReader, snapshot: Snapshot) -> tuple[Snapshot, Codes]:

@@ -16,8 +16,7 @@ from treering.records import KINDS, Kind, Mode
 from treering.scratch import lent
 from treering.search.lexical import Corpus
 from treering.search.relations.contract import LEARNED
-from treering.search.snapshot import Cosines, Mask, Snapshot, Spread, Wanted
-from treering.search.terms import Terms
+from treering.search.snapshot import NO_ROWS, Cosines, Snapshot, Spread, Wanted
 from treering.search.vectors import power_sums
 
 UNREAD = np.float32(0.2)
@@ -33,24 +32,24 @@ MANY = 1 << 16  # scores for which one pass for mean and deviation is worth impo
 
 @dataclass(frozen=True, slots=True)
 class ScaledScores:
-    """``scale · (raw − centre)`` for raw scores of shape (N, Q), 0 for the rows in ``silent``.
+    """``scale · (raw − centre)`` for the raw scores of N rows, 0 for the rows in ``silent``.
 
-    ``scale`` and ``centre`` have shape (Q,). Values are computed when they are read.
+    Values are computed when they are read.
     """
 
     raw: Floats
-    scale: Floats
-    centre: Floats
+    scale: np.float32
+    centre: np.float32
     silent: Codes
 
-    def at(self, row: int, query: int) -> float:
+    def at(self, row: int) -> float:
         """Return the value of one row."""
         if row in self.silent:
             return 0.0
-        return float((self.raw[row, query] - self.centre[query]) * self.scale[query])
+        return float((self.raw[row] - self.centre) * self.scale)
 
-    def times(self, factor: np.float32 | Floats) -> ScaledScores:
-        """Return the scores times a factor, or one factor for each query."""
+    def times(self, factor: np.float32) -> ScaledScores:
+        """Return the scores times a factor."""
         return replace(self, scale=self.scale * factor)
 
     def add_to(self, total: Floats, share: Floats | None = None) -> None:  # noqa: ARG002
@@ -58,12 +57,9 @@ class ScaledScores:
         before = total[self.silent]
 
         def add(rows: slice) -> None:
-            for column, raw, scale, centre in zip(
-                total.T, self.raw.T, self.scale, self.centre, strict=True
-            ):
-                scaled = raw[rows] - centre
-                scaled *= scale
-                column[rows] += scaled
+            scaled = self.raw[rows] - self.centre
+            scaled *= self.scale
+            total[rows] += scaled
 
         for_each_piece(add, len(total))
         total[self.silent] = before
@@ -85,55 +81,45 @@ class UnionStatistics:
 
 
 OwnScores = Mapping[str, ScaledScores]
-"""The terms of the own score, each (N, Q)."""
+"""The terms of the own score."""
 
 
-def own_total(own: OwnScores, shape: tuple[int, int]) -> Floats:
-    """Return the sum of the own terms, shape (N, Q), columns contiguous."""
-    total = lent(shape)
+def own_total(own: OwnScores, size: int) -> Floats:
+    """Return the sum of the own terms of so many rows."""
+    total: Floats = lent((size,))
     total[:] = 0
     for term in own.values():
         term.add_to(total)
     return total
 
 
-def word_scores(snapshot: Snapshot, queries: Sequence[Terms], mode: Mode) -> Floats | None:
-    """Return BM25 of every fragment for every query, (N, Q); None if words take no part."""
-    if mode == "dense":
-        return None
-    columns = [snapshot.lexical.score(query) for query in queries]
-    return columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
-
-
 def cosine_scores(
     snapshot: Snapshot,
-    vectors: Floats | None,
+    vector: Floats | None,
     mode: Mode,
     bm25: Floats | None = None,
     wanted: Wanted | None = None,
 ) -> Cosines | None:
-    """Return the cosine of every fragment with every query; None if vectors take no part.
+    """Return the cosine of every fragment with a query; None if vectors take no part.
 
-    ``vectors`` has a unit row per query. In a space that cannot compute all cosines, those of the
-    ``wanted`` rows are computed.
+    In a space that cannot compute all cosines, those of the ``wanted`` rows are computed.
     """
-    if mode == "lexical" or vectors is None or not snapshot.embedded.any():
+    if mode == "lexical" or vector is None or not snapshot.embedded.any():
         return None
-    return snapshot.cosines(snapshot.items, vectors, bm25, wanted)
+    return snapshot.cosines(snapshot.items, vector, bm25, wanted)
 
 
 def fuse(
     snapshot: Snapshot,
     bm25: Floats | None,
     cosines: Cosines | None,
-    readable: Mask | None = None,
+    readable: bool | None = None,
     union: UnionStatistics | None = None,
 ) -> OwnScores:
     """Standardise both scores over the space, or over a ``union`` of spaces; BM25 of chats counts
     by its learned weight.
 
-    ``readable``, shape (Q,), says which queries the embedding model can read, None for all. The
-    cosines of the others count ``UNREAD``.
+    The cosines of a query that the embedding model cannot read count ``UNREAD``.
     """
     terms: dict[str, ScaledScores] = {}
     words, meaning = (union.words, union.meaning) if union else (None, None)
@@ -145,9 +131,8 @@ def fuse(
     if bm25 is not None and cosines is not None:
         chats = chat_share(snapshot) if union is None else union.chats
         terms["lexical"] = terms["lexical"].times(_word_weight(chats))
-        if readable is not None:
-            weight = np.where(readable, np.float32(1), UNREAD)
-            terms["dense"] = terms["dense"].times(weight)
+        if readable is False:
+            terms["dense"] = terms["dense"].times(UNREAD)
     return terms
 
 
@@ -170,12 +155,12 @@ def _word_weight(chats: float) -> np.float32:
 
 def standardise(column: Floats) -> Floats:
     """Put scores, shape (N,), into standard deviations from their mean, in place; return them."""
-    terms = scale_scores(column[:, None])
+    terms = scale_scores(column)
 
     def scale(rows: slice) -> None:
         part = column[rows]
-        part -= terms.centre[0]
-        part *= terms.scale[0]
+        part -= terms.centre
+        part *= terms.scale
 
     for_each_piece(scale, len(column))
     return column
@@ -186,20 +171,19 @@ def scale_scores(
     silent: NDArray[np.bool_] | None = None,
     spread: Spread | None = None,
 ) -> ScaledScores:
-    """Return scores, shape (N, Q), in standard deviations from their mean, column by column.
+    """Return scores, shape (N,), in standard deviations from their mean.
 
     Mean and deviation are those of ``spread``, or of the rows that are not ``silent``. Silent rows
     get 0, the mean: a missing vector says nothing about its fragment.
     """
-    left_out = np.zeros(0, dtype=np.int64) if silent is None else np.flatnonzero(silent)
+    left_out = NO_ROWS if silent is None else np.flatnonzero(silent)
     if spread is not None:
         centre, deviation = spread.centre, spread.deviation
     else:
-        columns = [moments(without(column, left_out)) for column in scores.T]
-        centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T
+        centre, deviation = map(np.float32, moments(without(scores, left_out)))
     # Equal scores leave rounding errors, which must not be blown up to scores of their own.
-    flat = deviation <= FLAT * np.maximum(np.abs(centre), 1)
-    scale = np.where(flat, 0, 1 / np.where(flat, 1, deviation)).astype(np.float32)
+    is_flat = float(deviation) <= FLAT * max(abs(float(centre)), 1.0)
+    scale = np.float32(0) if is_flat else 1 / deviation
     return ScaledScores(scores, scale, centre, left_out)
 
 
@@ -297,29 +281,26 @@ def confidences(
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """Mean and deviation of the scores of Q queries over N fragments."""
+    """Mean and deviation of the scores of N fragments."""
 
-    centre: Floats
-    deviation: Floats
+    centre: float
+    deviation: float
     spread: float
 
     @classmethod
     def from_scores(cls, scores: Floats, cosines: Cosines | None = None) -> Standings:
-        """Return those of scores of shape (N, Q) that include the known ``cosines``."""
+        """Return those of scores of shape (N,) that include the known ``cosines``."""
         if cosines is None or cosines.spread is None:
-            columns = [moments(column) for column in scores.T]
+            centre, deviation = moments(scores)
         else:
-            pairs, sample = zip(scores.T, cosines.known, strict=True), cosines.spread.sample
-            columns = [_sample_moments(column, rows, sample) for column, rows in pairs]
-        centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T
+            centre, deviation = _sample_moments(scores, cosines.known, cosines.spread.sample)
         return cls(centre, deviation, sqrt(2 * log(len(scores) + 2)))
 
-    def stand_out(self, score: float, query: int) -> float:
+    def stand_out(self, score: float) -> float:
         """Return 0 for the mean, or if all are equal; about 1 for the best by chance."""
-        centre, deviation = float(self.centre[query]), float(self.deviation[query])
-        if deviation <= FLAT * max(abs(centre), 1):
+        if self.deviation <= FLAT * max(abs(self.centre), 1):
             return 0.0
-        return (score - centre) / deviation / self.spread
+        return (score - self.centre) / self.deviation / self.spread
 
 
 def _sample_moments(scores: Floats, whole: Codes, sample: Codes) -> tuple[float, float]:

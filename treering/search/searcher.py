@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Real
 from operator import index
@@ -33,12 +33,12 @@ from treering.search.hits import Groups, RowReader, hits, holding_first, read_qu
 from treering.search.lexical import Corpus
 from treering.search.marks import Marker, mark_nothing
 from treering.search.pipeline import measure, rank
-from treering.search.ranking import Queries, Ranking, RawScores
+from treering.search.ranking import Ranking, RawScores
 from treering.search.relations.contract import Plan, Relations, among_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
 from treering.search.scores import UnionStatistics, moments
-from treering.search.snapshot import FragmentSource, Mask, Snapshot, SpeakerNames
-from treering.search.terms import Terms, query_terms
+from treering.search.snapshot import NO_ROWS, FragmentSource, Mask, Snapshot, SpeakerNames
+from treering.search.terms import NO_TERMS, Terms, query_terms
 from treering.text import check_text
 
 log = logging.getLogger("treering")
@@ -48,9 +48,6 @@ T = TypeVar("T")
 MAX_QUERY_CHARS: Final = 20_000  # a question, or the last turns of a chat; not a document
 MOST_FOLDED: Final = 512  # rows that are looked at for k hits, where many say the same
 MOVED_ROWS: Final = 512  # of the best, where a newer statement comes before the one it supersedes
-MOST_SCORES: Final = 1 << 24
-"""Fragments times queries that are scored at once: a few hundred megabytes for all terms."""
-
 DAMAGED_ROUNDS: Final = 8  # a search begins again so often for entries that cannot be read
 CANDIDATES_PAGE: Final = 64  # texts read at a time while a context fills
 
@@ -68,34 +65,27 @@ class SpaceCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The queries and conditions of a search; ``vectors`` has a unit row per query, if any.
+    """A query, its conditions, and the unit ``vector`` of the text that was ``embedded`` for it.
 
-    ``union`` has the statistics of all spaces that its one query is asked of, and ``raw`` the
-    scores that they come from.
+    "Last week" counts from ``condition.as_of``, by default from now. If several spaces are asked,
+    ``union`` has the statistics of all, and ``raw`` the scores that they come from.
     """
 
-    queries: Sequence[str]
+    query: str
     condition: Filter
     mode: Mode
     plan: Plan
     chat_unit: ChatUnit = "messages"
-    vectors: Floats | None = None
-    terms: Sequence[Terms] = ()
+    vector: Floats | None = None
+    embedded: str | None = None
+    terms: Terms = field(default_factory=lambda: NO_TERMS)
     union: UnionStatistics | None = None
     raw: RawScores | None = None
 
     def __post_init__(self) -> None:
-        check_queries(self.queries)
-        if not self.terms:  # split once: ``replace`` passes them on
-            object.__setattr__(self, "terms", [query_terms(query) for query in self.queries])
-
-    def batches(self, fragments: int) -> Iterator[Search]:
-        """Yield searches of so few queries that their scores fit in main memory."""
-        size = max(MOST_SCORES // fragments, 1)
-        for start in range(0, len(self.queries), size):
-            part = slice(start, start + size)
-            vectors = None if self.vectors is None else self.vectors[part]
-            yield replace(self, queries=self.queries[part], vectors=vectors, terms=self.terms[part])
+        check_query(self.query)
+        if self.terms is NO_TERMS:  # split once: ``replace`` passes them on
+            object.__setattr__(self, "terms", query_terms(self.query))
 
 
 class Searcher:
@@ -123,26 +113,29 @@ class Searcher:
         """Embed queries for this model; each search checks that it still answers."""
         self._model = model
 
-    def search(self, search: Search, k: int, *, every: bool = True) -> list[list[Hit]]:
-        """Return the k best fragments for each query that meet the filter, best first.
+    def search(self, search: Search, k: int, *, every: bool = True) -> list[Hit]:
+        """Return the k best fragments that meet the filter, best first.
 
         Unless ``every`` is set, one represents those that say the same but for a value. With
         ``rounds``, return the fragments of the k best rounds, as each is read.
         """
         check_count("k", k)
-        if not search.queries:
-            return []
         with self._read(search) as (reader, found):
             if found is None:
-                return [[] for _ in search.queries]
+                return []
             return past_damage(partial(self._best, reader, *found, k, every))
+
+    def search_many(self, searches: Sequence[Search], k: int, *, every: bool) -> list[list[Hit]]:
+        """Return the hits of searches in one mode; their queries are embedded together."""
+        if len(searches) > 1:
+            searches = self._embed(searches, [*map(self._without_names, searches)])
+        return [self.search(search, k, every=every) for search in searches]
 
     def candidates(self, search: Search) -> Generator[Candidate, None, None]:
         """Yield all fragments that meet the filter, best first, read as they are consumed.
 
         Pinned ones come before the others.
         """
-        [query] = search.queries
         with self._read(search) as (reader, found):
             if found is None:
                 return
@@ -151,7 +144,7 @@ class Searcher:
             for start in range(0, len(order), CANDIDATES_PAGE):
                 page = order[start : start + CANDIDATES_PAGE]
                 rows, read = past_damage(partial(self._readable, reader, ranking, page))
-                hits, vectors = represent_all(query, read), items.vectors[rows]
+                hits, vectors = represent_all(search.query, read), items.vectors[rows]
                 for row, hit, vector in zip(rows.tolist(), hits, vectors, strict=True):
                     place, session = int(items.position[row]), int(items.session[row])
                     unit = int(ranking.round_of[row]) if isinstance(ranking, RoundRanking) else row
@@ -170,47 +163,46 @@ class Searcher:
 
         No fragment has a confidence below ``least``.
         """
-        [query] = search.queries
         whole = layout != DEFAULT_LAYOUT or search.chat_unit != "messages"
         with closing(self.candidates(search)) as ranked:  # it reads within a transaction
-            return fill(query, ranked, budget, count_tokens, least, layout, whole=whole)
+            return fill(search.query, ranked, budget, count_tokens, least, layout, whole=whole)
 
-    def hits(self, reader: SpaceReader, ranking: RankedRows, query: int, rows: Codes) -> list[Hit]:
+    def hits(self, reader: SpaceReader, ranking: RankedRows, rows: Codes) -> list[Hit]:
         """Return the fragments at ``rows`` of a ranking as marked hits, in the order given."""
-        rows_reader = ranking.queries.rows if isinstance(ranking, Ranking) else None
+        rows_reader = ranking.rows if isinstance(ranking, Ranking) else None
         if rows_reader is not None and rows_reader.reader is reader:
             quotes = rows_reader.quotes(rows)  # those that a signal has read are not read again
         else:
             quotes = read_quotes(reader, self._corpus, ranking.snapshot, rows.tolist())
-        return hits(ranking, query, rows, quotes, self._marks(reader, quotes), reader.name)
+        return hits(ranking, rows, quotes, self._marks(reader, quotes), reader.name)
 
     def counts(self, search: Search) -> SpaceCounts | None:
         """Return the counts of a space for the words of a query; None if it has no fragments."""
         with self._corpus.searching() as (_, snapshot):
             if snapshot is None or not len(snapshot):
                 return None
-            asked = search.terms[0][:, 0].tolist()
+            asked = search.terms[:, 0].tolist()
             kinds = np.bincount(snapshot.kind, minlength=len(KINDS))
             return SpaceCounts(snapshot.lexical.corpus(asked), kinds, snapshot.state.model)
 
     def measure(self, search: Search) -> tuple[Search, Moments | None, Moments | None]:
-        """Return a search with its vectors and raw scores, and the moments of BM25 and cosines."""
+        """Return a search with its vector and raw scores, and the moments of BM25 and cosines."""
         with self._read(search) as (reader, found):
             if found is None:
                 return search, None, None
             snapshot, asked = found
             allowed = allowed_rows(reader, snapshot, asked.condition)
-            queries = self._queries(reader, snapshot, asked, allowed)
-            raw = measure(snapshot, self._relations, asked.plan, queries)
+            rows = self._row_reader(reader, snapshot, asked, allowed)
+            raw = measure(snapshot, self._relations, asked, rows)
             _, bm25, cosines = raw
-            words = None if bm25 is None else (len(snapshot), *moments(bm25[:, 0]))
+            words = None if bm25 is None else (len(snapshot), *moments(bm25))
             meaning = None
             if cosines is not None and (spread := cosines.spread) is not None:
-                meaning = (len(snapshot), float(spread.centre[0]), float(spread.deviation[0]))
+                meaning = (len(snapshot), float(spread.centre), float(spread.deviation))
             elif cosines is not None:
-                column = without(cosines.values[:, 0], np.flatnonzero(~snapshot.embedded))
+                column = without(cosines.values, np.flatnonzero(~snapshot.embedded))
                 meaning = (len(column), *moments(column))
-            return replace(search, vectors=asked.vectors, raw=raw), words, meaning
+            return replace(asked, raw=raw), words, meaning
 
     def snapshot(self) -> Snapshot | None:
         """Return the fragments as they are now; None if the space is empty."""
@@ -239,34 +231,45 @@ class Searcher:
 
     @contextmanager
     def _read(self, search: Search) -> Iterator[tuple[SpaceReader, tuple[Snapshot, Search] | None]]:
-        """Embed the queries, then read the fragments; None without any.
+        """Embed the query, then read the fragments; None without any.
 
-        In chats between people, queries are embedded without the speakers they name, as of the
-        last search. If a speaker has come since whom a query names, it is embedded again.
+        In chats between people, a query is embedded without the speakers it names, as of the last
+        search. If a speaker has come since whom it names, it is embedded again.
         """
-        if self._people is None:
-            with self._corpus.searching() as (_, snapshot):
-                self._people = _people(snapshot, search.plan)
         # Rounds are made of all fragments.
-        whole, vectors = search.chat_unit == "rounds", search.vectors
+        reading = self._corpus.reading if search.chat_unit == "rounds" else self._corpus.searching
         while True:
-            texts = _without_names(search.queries, self._people)
-            if vectors is None:
-                vectors = self.embedded(texts, search.mode)
-            with self._corpus.reading() if whole else self._corpus.searching() as read:
-                reader, snapshot = read
+            text = self._without_names(search)
+            if text != search.embedded:
+                search = self._embed([search], [text])[0]
+            with reading() as (reader, snapshot):
                 if snapshot is None or not len(snapshot):
                     yield reader, None
                     return
                 self._people = _people(snapshot, search.plan)
-                if vectors is None or texts == _without_names(search.queries, self._people):
+                if search.vector is None or text == self._without_names(search):
                     reader.as_of = known_until(search.condition)
                     if search.union is not None:
                         lexical = snapshot.lexical.among(search.union.corpus)
                         snapshot = replace(snapshot, lexical=lexical)
-                    yield reader, (snapshot, replace(search, vectors=vectors))
+                    yield reader, (snapshot, search)
                     return
-            vectors = None
+
+    def _without_names(self, search: Search) -> str:
+        if self._people is None:
+            with self._corpus.searching() as (_, snapshot):
+                self._people = _people(snapshot, search.plan)
+        people = self._people
+        return SpeakerNames.from_names(people).remove_from(search.query) if people else search.query
+
+    def _embed(self, searches: Sequence[Search], texts: Sequence[str]) -> list[Search]:
+        """Return searches, all in one mode, with the vectors of their texts, if there are any."""
+        vectors = self.embedded(texts, searches[0].mode)
+        found = [None] * len(texts) if vectors is None else vectors
+        return [
+            replace(search, vector=vector, embedded=text)
+            for search, vector, text in zip(searches, found, texts, strict=True)
+        ]
 
     def _best(
         self,
@@ -276,36 +279,24 @@ class Searcher:
         k: int,
         every: bool,
         damaged: Collection[int],
-    ) -> list[list[Hit]]:
-        """Return the k best hits for each query, without entries that are damaged."""
+    ) -> list[Hit]:
+        """Return the k best hits, without entries that are damaged."""
         allowed = allowed_rows(reader, snapshot, search.condition, damaged)
-        best: list[list[Hit]] = []
-        for part in search.batches(len(snapshot)):
-            ranking = self._rank(reader, snapshot, part, allowed)
-            for at, query in enumerate(part.queries):
-                if not ranking.by_row:
-                    best.append(self.hits(reader, ranking, at, ranking.best(at, k, allowed)))
-                    continue
-                folded = self._fold(reader, ranking, at, query, k, allowed, every)
-                of_entries = partial(self._of_entries, reader, ranking, at, allowed)
-                best.append(holding_first(query, folded, of_entries)[:k])
-        return best
+        ranking = self._rank(reader, snapshot, search, allowed)
+        if isinstance(ranking, RoundRanking):
+            return self.hits(reader, ranking, ranking.best(k, allowed))
+        folded = self._fold(reader, ranking, k, allowed, every)
+        of_entries = partial(self._of_entries, reader, ranking, allowed)
+        return holding_first(search.query, folded, of_entries)[:k]
 
     def _fold(
-        self,
-        reader: SpaceReader,
-        ranking: RankedRows,
-        at: int,
-        query: str,
-        k: int,
-        allowed: Mask | None,
-        every: bool,
+        self, reader: SpaceReader, ranking: Ranking, k: int, allowed: Mask | None, every: bool
     ) -> list[Hit]:
-        """Return the best hits for a query, those that say the same folded into one."""
-        groups, seen, depth = Groups(query), np.zeros(0, dtype=np.int64), k
+        """Return the best hits, those that say the same folded into one."""
+        groups, seen, depth = Groups(ranking.search.query), NO_ROWS, k
         while True:
-            rows = ranking.best(at, depth, allowed)
-            found = self.hits(reader, ranking, at, rows[~np.isin(rows, seen)])
+            rows = ranking.best(depth, allowed)
+            found = self.hits(reader, ranking, rows[~np.isin(rows, seen)])
             if every:
                 return found
             groups.add(found)
@@ -316,17 +307,16 @@ class Searcher:
     def _of_entries(
         self,
         reader: SpaceReader,
-        ranking: RankedRows,
-        query: int,
+        ranking: Ranking,
         allowed: Mask | None,
         identities: Collection[str],
     ) -> list[Hit]:
         """Return the best hit of each of some entries, by id, that meets the filter."""
-        scores, entry = ranking.scores[:, query], ranking.snapshot.entry
+        scores, entry = ranking.scores, ranking.snapshot.entry
         every = (entry == seq for seq in entries.seqs_of(reader, reader.id, identities))
         met = (mask if allowed is None else mask & allowed for mask in every)
         rows = [int(of[scores[of].argmax()]) for mask in met if len(of := np.flatnonzero(mask))]
-        return self.hits(reader, ranking, query, np.array(rows, dtype=np.int64))
+        return self.hits(reader, ranking, np.array(rows, dtype=np.int64))
 
     def _order_rows(
         self, reader: SpaceReader, snapshot: Snapshot, search: Search, damaged: Collection[int]
@@ -336,7 +326,7 @@ class Searcher:
         """
         allowed = allowed_rows(reader, snapshot, search.condition, damaged)
         ranking = self._rank(reader, snapshot, search, allowed)
-        order = ranking.best(0, len(snapshot), allowed)
+        order = ranking.best(len(snapshot), allowed)
         pinned = frozenset(entries.pinned_seqs(reader, snapshot.state.id))
         if pinned:
             is_pinned = np.isin(snapshot.entry[order], list(pinned))
@@ -349,36 +339,27 @@ class Searcher:
     def _readable(
         self, reader: SpaceReader, ranking: RankedRows, rows: Codes, damaged: Collection[int]
     ) -> tuple[Codes, list[Hit]]:
-        """Return the rows that are not of a damaged entry, and the hits of the first query."""
+        """Return the rows that are not of a damaged entry, and their hits."""
         rows = rows[~np.isin(ranking.snapshot.entry[rows], list(damaged))]
-        return rows, self.hits(reader, ranking, 0, rows)
+        return rows, self.hits(reader, ranking, rows)
 
     def _rank(
         self, reader: SpaceReader, snapshot: Snapshot, search: Search, allowed: Mask | None
     ) -> RankedRows:
-        asked = self._queries(reader, snapshot, search, allowed)
+        rows = self._row_reader(reader, snapshot, search, allowed)
         if search.chat_unit == "rounds" and "chat" in snapshot.kinds:
-            return self.rounds.rank(reader, snapshot, search.plan, replace(asked, rows=None))
-        return rank(snapshot, self._relations, search.plan, asked)
+            return self.rounds.rank(reader, snapshot, search)
+        return rank(snapshot, self._relations, search, rows)
 
-    def _queries(
+    def _row_reader(
         self, reader: SpaceReader, snapshot: Snapshot, search: Search, allowed: Mask | None
-    ) -> Queries:
-        self.ensure_same(snapshot, search.vectors)
-        return Queries(
-            search.queries,
-            search.terms,
-            search.vectors,
-            search.mode,
-            now=search.condition.as_of,
-            rows=RowReader(reader, self._corpus, snapshot, allowed),
-            union=search.union,
-            raw=search.raw,
-        )
+    ) -> RowReader:
+        self.ensure_same(snapshot, search.vector)
+        return RowReader(reader, self._corpus, snapshot, allowed)
 
-    def ensure_same(self, snapshot: Snapshot, vectors: Floats | None) -> None:
-        """Raise ModelMismatch if the model has changed since ``vectors`` were embedded."""
-        if vectors is not None and snapshot.state.model is not None:
+    def ensure_same(self, snapshot: Snapshot, vector: Floats | None) -> None:
+        """Raise ModelMismatch if the model has changed since a ``vector`` was embedded."""
+        if vector is not None and snapshot.state.model is not None:
             self._ensure_model(snapshot.state.model)
 
     def _ensure_model(self, model: EmbeddingModel) -> None:
@@ -396,11 +377,6 @@ def _people(snapshot: Snapshot | None, plan: Plan) -> tuple[str, ...]:
     """Return the speakers of chats between people; none of other chats."""
     is_theirs = snapshot is not None and among_people(snapshot, plan) is not None
     return snapshot.speakers if snapshot is not None and is_theirs else ()
-
-
-def _without_names(queries: Sequence[str], speakers: Sequence[str]) -> list[str]:
-    names = SpeakerNames.from_names(speakers)
-    return [names.remove_from(query) if speakers else query for query in queries]
 
 
 def past_damage(attempt: Callable[[frozenset[int]], T]) -> T:
@@ -494,13 +470,18 @@ def check_queries(queries: Sequence[str]) -> None:
             f"queries is a text, {queries!r:.60}; give a list of texts", param="queries"
         )
     for query in queries:
-        if not isinstance(query, str):
-            raise InputError(f"a query is a {type(query).__name__}; give a text")
-        if not check_text(query, "the query").strip():
-            raise EmptyText("the query is empty; ask for something", param="query")
-        if len(query) > MAX_QUERY_CHARS:
-            raise InputError(
-                f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS}",
-                hint=Hint.ADD_TEXT,
-                param="query",
-            )
+        check_query(query)
+
+
+def check_query(query: str) -> None:
+    """Raise EmptyText, TextEncodingError or InputError for a query that is not a text."""
+    if not isinstance(query, str):
+        raise InputError(f"a query is a {type(query).__name__}; give a text")
+    if not check_text(query, "the query").strip():
+        raise EmptyText("the query is empty; ask for something", param="query")
+    if len(query) > MAX_QUERY_CHARS:
+        raise InputError(
+            f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS}",
+            hint=Hint.ADD_TEXT,
+            param="query",
+        )

@@ -33,6 +33,8 @@ _POSSESSIVE: Final = re.compile(r"['\u2019]s\b", re.IGNORECASE)
 ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
 """Words, not names, in a query."""
 
+NO_ROWS: Final = np.zeros(0, dtype=np.int64)
+
 FEW: Final = 8  # speakers that are numbered one by one, which takes less than sorting
 
 
@@ -159,27 +161,26 @@ relations by less, as means of many."""
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The spread of the cosines of all rows, where most are missing.
+    """Mean and standard deviation of scores, of which not all need to be known.
 
-    ``centre`` and ``deviation``, shape (Q,), are those of the cosines of all rows; ``sample`` are
-    rows drawn by chance.
+    ``sample`` are rows drawn by chance whose scores are known.
     """
 
-    centre: Floats
-    deviation: Floats
+    centre: np.float32
+    deviation: np.float32
     sample: Codes
 
 
 @dataclass(frozen=True, slots=True)
 class Cosines:
-    """Cosines of N rows with Q queries, shape (N, Q), a query's column contiguous.
+    """The cosines of N rows with a query.
 
-    ``known`` has the rows by query, ascending, whose cosines are exact. With a ``spread``, all
-    other rows are at the mean of all.
+    ``known`` are rows, ascending, whose cosines are exact. With a ``spread``, all other rows are at
+    the mean of all.
     """
 
     values: Floats
-    known: Sequence[Codes] = ()
+    known: Codes = field(default_factory=lambda: NO_ROWS)
     spread: Spread | None = None
     doubt: Doubt = EIGHT_BITS
 
@@ -188,34 +189,34 @@ class Cosines:
 class Wanted:
     """The rows whose cosines a search needs, for a space that cannot compute all.
 
-    ``allowed`` is the mask of the rows that meet the filter, None for all. ``favoured`` are masks
-    by query of rows that get a bonus. ``promising`` returns, by query, the best rows by the
-    cosines known so far, and the rows near them; ascending.
+    ``allowed`` is the mask of the rows that meet the filter, None for all; ``favoured`` that of
+    rows that get a bonus. ``promising`` returns the best rows by the cosines known so far, and the
+    rows near them; ascending.
     """
 
     allowed: Mask | None
-    favoured: Sequence[Mask | None]
-    promising: Callable[[Cosines], Sequence[Codes]]
+    favoured: Mask | None
+    promising: Callable[[Cosines], Codes]
 
 
 class CosineSource(Protocol):
     """Where the cosines of a snapshot come from."""
 
     def __call__(
-        self, items: Items, queries: Floats, bm25: Floats | None, wanted: Wanted | None
+        self, items: Items, query: Floats, bm25: Floats | None, wanted: Wanted | None
     ) -> Cosines:
-        """The cosines of rows with the vectors of queries, whose BM25 scores are given."""
+        """The cosines of rows with the vector of a query, whose BM25 scores are given."""
         ...
 
 
 def all_cosines(
     items: Items,
-    queries: Floats,
+    query: Floats,
     bm25: Floats | None,  # noqa: ARG001
     wanted: Wanted | None,  # noqa: ARG001
 ) -> Cosines:
     """The cosines of all rows, by vectors in main memory."""
-    return Cosines(cosines(items.vectors, queries))
+    return Cosines(cosines(items.vectors, query[None])[:, 0])
 
 
 @dataclass(slots=True)

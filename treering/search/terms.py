@@ -257,6 +257,8 @@ def find_words(words: str, text: str) -> re.Match[str] | None:
 Terms = NDArray[np.uint32]
 """Shape (n, 2): term hash and count, by hash."""
 
+NO_TERMS: Final[Terms] = np.zeros((0, 2), dtype=np.uint32)
+
 _STOP_WORD = -1  # in place of a hash
 
 RULES: Final = "1"

@@ -35,7 +35,7 @@ from treering.search.searcher import (
     Searcher,
     SpaceCounts,
 )
-from treering.search.snapshot import Spread
+from treering.search.snapshot import NO_ROWS, Spread
 
 SHORTEST = 16
 """Tokens of a short turn with its citation: by it a budget bounds the fragments that are read."""
@@ -60,7 +60,7 @@ class SpaceUnion:
         """
         hits: list[Hit] = []
         for searcher, search in self._searches(query, condition, mode):
-            hits += searcher.search(search, k, every=every)[0]
+            hits += searcher.search(search, k, every=every)
         hits.sort(key=lambda hit: -hit.score)
         if not every:
             groups = Groups(query)
@@ -102,7 +102,7 @@ class SpaceUnion:
         It has the raw scores, too, which count if the space has not changed meanwhile.
         """
         asked = [
-            (searcher, Search([query], condition, mode, plan)) for searcher, plan in self.members
+            (searcher, Search(query, condition, mode, plan)) for searcher, plan in self.members
         ]
         counted = [(*pair, pair[0].counts(pair[1])) for pair in asked]
         there = [(searcher, search, count) for searcher, search, count in counted if count]
@@ -138,5 +138,4 @@ def _pool(parts: Sequence[Moments]) -> Spread | None:
     size = max(sum(number for number, _, _ in parts), 1)
     centre = sum(number * mean for number, mean, _ in parts) / size
     squares = sum(number * ((mean - centre) ** 2 + spread**2) for number, mean, spread in parts)
-    both = np.array([[centre], [sqrt(squares / size)]], dtype=np.float32)
-    return Spread(both[0], both[1], np.zeros(0, dtype=np.int64))
+    return Spread(np.float32(centre), np.float32(sqrt(squares / size)), NO_ROWS)

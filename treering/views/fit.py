@@ -32,7 +32,7 @@ from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import Session, Speaker
 from treering.search.relations.registry import FitReport
 from treering.search.relations.semantic import Semantic
-from treering.search.scores import cosine_scores, fuse, own_total, word_scores
+from treering.search.scores import cosine_scores, fuse, own_total
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
 from treering.text import with_speaker
@@ -222,7 +222,9 @@ class _Trial:
         env = {relation: np.empty(shape, dtype=np.float32) for relation in relations}
         for start in range(0, len(queries), BATCH):
             batch = slice(start, start + BATCH)
-            scores = _masked_own(scoring, queries, batch)
+            numbers = range(start, min(start + BATCH, len(queries)))
+            # Each query's scores are contiguous.
+            scores = np.stack([_masked_own(scoring, queries, number) for number in numbers]).T
             own[:, batch] = scores[sample]
             for relation in relations:
                 env_scores = scoring.bound.environment(
@@ -245,20 +247,17 @@ class _Trial:
         return reciprocal
 
 
-def _masked_own(scoring: Scoring, queries: PseudoQueries, batch: slice) -> Floats:
-    """Own scores, shape (N, B). The answer to each query is scored by what is left of its text."""
-    snapshot, asked, vectors = scoring.snapshot, queries.asked[batch], queries.asked_vectors[batch]
-    bm25 = word_scores(snapshot, asked, scoring.mode)
-    cosines = cosine_scores(snapshot, vectors, scoring.mode)
-    rows = queries.rows[batch]
-    columns = np.arange(len(rows))
+def _masked_own(scoring: Scoring, queries: PseudoQueries, number: int) -> Floats:
+    """Own scores, shape (N,). The answer to the query is scored by what is left of its text."""
+    snapshot, asked, row = scoring.snapshot, queries.asked[number], queries.rows[number]
+    vector = queries.asked_vectors[number]
+    bm25 = None if scoring.mode == "dense" else snapshot.lexical.score(asked)
+    cosines = cosine_scores(snapshot, vector, scoring.mode)
     if bm25 is not None:
-        pairs = zip(asked, queries.left[batch], strict=True)
-        bm25[rows, columns] = [snapshot.lexical.score_text(query, left) for query, left in pairs]
+        bm25[row] = snapshot.lexical.score_text(asked, queries.left[number])
     if cosines is not None:
-        left_vectors = queries.left_vectors[batch]
-        cosines.values[rows, columns] = np.einsum("qd,qd->q", vectors, left_vectors)
-    return own_total(fuse(snapshot, bm25, cosines), (len(snapshot), len(asked)))
+        cosines.values[row] = vector @ queries.left_vectors[number]
+    return own_total(fuse(snapshot, bm25, cosines), len(snapshot))
 
 
 def pseudo_queries(

@@ -376,7 +376,7 @@ class Views:
             how = Retrieval(settings.level, settings.method, settings.least)
             asked = (query, condition, mode, plan, budget, count, least)
             return self.tree._nodes(*asked, layout, how)
-        search = Search([query], condition, mode, plan, settings.chat_unit)
+        search = Search(query, condition, mode, plan, settings.chat_unit)
         return self.searcher.context(search, budget, count, least, layout)
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
@@ -446,7 +446,7 @@ class Views:
     def _beside_code(self, question: str, k: int) -> list[Hit]:
         """Hits in conversations and recorded rounds for a question about code."""
         chosen, _ = self.catch_up_and_plan(("context",), None)
-        return self.searcher.search(Search([question], Filter(), "hybrid", chosen), k)[0]
+        return self.searcher.search(Search(question, Filter(), "hybrid", chosen), k)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ They are bonuses in the scale of the own score.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Final
@@ -16,7 +16,7 @@ import numpy as np
 from treering.arrays import Codes, Floats
 from treering.parallel import for_each_piece
 from treering.search.periods import Period, periods
-from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage
+from treering.search.ranking import Ranking, RowValues, Stage
 from treering.search.relations.contract import ASSISTANT, USER
 from treering.search.snapshot import Mask, Snapshot, SpeakerNames
 from treering.search.terms import ASKS, terms
@@ -53,15 +53,15 @@ class When:
 
     name: str = "when"
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+    def contribute(self, ranking: Ranking) -> RowValues | None:
         """A bonus for the rows of that time, the smaller the more rows it holds."""
         weight = ranking.weight(self.name)
         if weight is None:
             return None
-        clock = queries.now or datetime.now()
-        masks = [_when(ranking.snapshot, text, clock) for text in queries.texts]
-        shares = [0.0 if mask is None else 1 - float(mask.mean()) for mask in masks]
-        return bonus(masks, weight, shares)
+        clock = ranking.search.condition.as_of or datetime.now()
+        mask = _when(ranking.snapshot, ranking.search.query, clock)
+        share = 0.0 if mask is None else 1 - float(mask.mean())
+        return None if mask is None else RowValues(mask, weight * np.float32(share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,13 @@ class Role:
 
     name: str = "role"
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+    def contribute(self, ranking: Ranking) -> RowValues | None:
         """A bonus for the turns of the side that a question asks of."""
         codes, weight = _sides(ranking.snapshot), _side_weight(ranking, self.name)
-        if codes is None or weight is None:
+        side = side_of(ranking.search.query)
+        if codes is None or weight is None or side is None:
             return None
-        sides = [side_of(text) for text in queries.texts]
-        masks = {side: ranking.snapshot.items.speaker == codes[side] for side in set(sides) if side}
-        return bonus([masks[side] if side else None for side in sides], weight)
+        return RowValues(ranking.snapshot.items.speaker == codes[side], weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class Wish:
 
     name: str = "wish"
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+    def contribute(self, ranking: Ranking) -> RowValues | None:
         """A bonus for the turns of users that say what they always want."""
         codes, weight = _sides(ranking.snapshot), _side_weight(ranking, self.name)
         if codes is None or weight is None:
@@ -105,7 +104,7 @@ class Wish:
         words = [terms(word)[:, 0] for word in WISH_WORDS]
         for rows, _ in snapshot.lexical.holders(words, MOST_WISHES):
             mask[rows[snapshot.items.speaker[rows] == codes[USER]]] = True
-        return bonus([mask if mask.any() else None] * len(queries.texts), weight)
+        return RowValues(mask, weight) if mask.any() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +116,22 @@ class NamedSpeaker:
 
     name: str = "named"
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+    def contribute(self, ranking: Ranking) -> RowValues | None:
         """A bonus for the turns of the speakers that are named."""
-        weight = ranking.weight(self.name)
-        if weight is None or queries.mode == "dense":
+        weight, snapshot = ranking.weight(self.name), ranking.snapshot
+        if weight is None or ranking.search.mode == "dense":
             return None
-        snapshot = ranking.snapshot
-        names = SpeakerNames.from_names(snapshot.speakers)
-        return bonus([_speaker_mask(snapshot, names.codes(q)) for q in queries.texts], weight)
+        codes = SpeakerNames.from_names(snapshot.speakers).codes(ranking.search.query)
+        if not codes:
+            return None
+        speaker, mask = snapshot.items.speaker, np.zeros(len(snapshot), dtype=np.bool_)
+
+        def look(rows: slice) -> None:
+            for code in codes:
+                mask[rows] |= speaker[rows] == code
+
+        for_each_piece(look, len(speaker))
+        return RowValues(mask, weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +143,15 @@ class ReplyTo:
 
     name: str = "reply"
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+    def contribute(self, ranking: Ranking) -> RowValues | None:
         """The own score of the turn before, if that has a question mark and another speaker."""
         weight, snapshot = ranking.weight(self.name), ranking.snapshot
         is_partial = ranking.cosines is not None and ranking.cosines.spread is not None
         if weight is None or is_partial or snapshot.items.reading is None:
             return None
         rows, before = replies(snapshot)
-        own = ranking.scores[before]
         weights = weight if isinstance(weight, np.float32) else weight[rows]
-        values = [weights * np.maximum(own[:, query], 0) for query in range(len(queries.terms))]
-        return RowValues([rows] * len(values), values)
+        return RowValues(rows, weights * np.maximum(ranking.scores[before], 0))
 
 
 def replies(snapshot: Snapshot) -> tuple[Codes, Codes]:
@@ -166,30 +171,6 @@ def replies(snapshot: Snapshot) -> tuple[Codes, Codes]:
     rows = reading.rows[after].astype(np.int64)
     is_reply = reading.continues[after] & (items.speaker[rows] != items.speaker[asking])
     return rows[is_reply], asking[is_reply]
-
-
-def bonus(
-    masks: Sequence[Mask | None], weight: np.float32 | Floats, shares: Sequence[float] = ()
-) -> RowValues | None:
-    """Return a weight for the rows of each query's mask, times a share; None without any mask."""
-    if all(mask is None for mask in masks):
-        return None
-    values = [weight * np.float32(share) for share in shares or [1.0] * len(masks)]
-    return RowValues([NO_ROWS if mask is None else mask for mask in masks], values)
-
-
-def _speaker_mask(snapshot: Snapshot, codes: Collection[int]) -> Mask | None:
-    """Return the rows of some speakers; None for no speakers."""
-    if not codes:
-        return None
-    speaker, mask = snapshot.items.speaker, np.zeros(len(snapshot), dtype=np.bool_)
-
-    def look(rows: slice) -> None:
-        for code in codes:
-            mask[rows] |= speaker[rows] == code
-
-    for_each_piece(look, len(speaker))
-    return mask
 
 
 def _side_weight(ranking: Ranking, name: str) -> np.float32 | Floats | None:

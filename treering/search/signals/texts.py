@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from math import log
@@ -12,12 +12,12 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes
 from treering.journal import entries, sources
 from treering.journal.space import SpaceReader
 from treering.records import KINDS
 from treering.search.hits import RowReader
-from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage, top_rows
+from treering.search.ranking import Ranking, RowValues, Stage, top_rows
 from treering.search.relations.contract import alpha_of
 from treering.search.scores import standardise
 from treering.search.snapshot import Snapshot
@@ -48,18 +48,16 @@ class NamedSource:
 
     name: str = "source"
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+    def contribute(self, ranking: Ranking) -> RowValues | None:
         """Return a bonus for those of the best rows whose source is named."""
-        weight, reader = ranking.weight(self.name), queries.rows
+        weight, reader, snapshot = ranking.weight(self.name), ranking.rows, ranking.snapshot
         if weight is None or reader is None:
             return None
-        weights = np.broadcast_to(weight, len(ranking.snapshot))
-        named: list[Codes] = []
-        for number, text in enumerate(queries.texts):
-            rows = top_rows(ranking.scores[:, number], BEST_ROWS, reader.allowed)
-            rows = _of_named_sources(reader.reader, ranking.snapshot, text, rows)
-            named.append(rows[weights[rows] != 0])
-        return RowValues(named, [weights[rows] for rows in named])
+        weights = np.broadcast_to(weight, len(snapshot))
+        best = top_rows(ranking.scores, BEST_ROWS, reader.allowed)
+        named = _of_named_sources(reader.reader, snapshot, ranking.search.query, best)
+        named = named[weights[named] != 0]
+        return RowValues(named, weights[named])
 
 
 def _of_named_sources(reader: SpaceReader, snapshot: Snapshot, query: str, rows: Codes) -> Codes:
@@ -138,29 +136,17 @@ class Parts:
 
     name: str = "parts"
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+    def contribute(self, ranking: Ranking) -> RowValues | None:
         """Return BM25 of the part that a row answers best, in standard deviations."""
-        weight = ranking.weight(self.name)
-        if weight is None or queries.mode == "dense":
+        weight, search, snapshot = ranking.weight(self.name), ranking.search, ranking.snapshot
+        if weight is None or search.mode == "dense" or len(parts := parts_of(search.query)) < 2:
             return None
-        columns = [_column(ranking.snapshot, parts_of(text)) for text in queries.texts]
-        if all(column is None for column in columns):
-            return None
-        for column in columns:
-            if column is not None:
-                column *= weight
-        rows = [NO_ROWS if column is None else None for column in columns]
-        return RowValues(rows, [np.float32(0) if column is None else column for column in columns])
-
-
-def _column(snapshot: Snapshot, parts: Sequence[str]) -> Floats | None:
-    if len(parts) < 2:
-        return None
-    best = np.full(len(snapshot), -np.inf, dtype=np.float32)
-    for part in parts:
-        score = snapshot.lexical.score(_rare(snapshot, terms(part)))
-        np.maximum(best, standardise(score), out=best)
-    return best
+        best = np.full(len(snapshot), -np.inf, dtype=np.float32)
+        for part in parts:
+            score = snapshot.lexical.score(_rare(snapshot, terms(part)))
+            np.maximum(best, standardise(score), out=best)
+        best *= weight
+        return RowValues(None, best)
 
 
 def _rare(snapshot: Snapshot, of_part: Terms) -> Terms:
@@ -233,22 +219,17 @@ class Mention:
 
     name: str = "mention"
 
-    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+    def contribute(self, ranking: Ranking) -> RowValues | None:
         """Return the support by the best hits of the documents that they name."""
-        alpha, reader = alpha_of(ranking.plan, "text", self.name), queries.rows
+        alpha, reader = alpha_of(ranking.plan, "text", self.name), ranking.rows
         if not alpha or reader is None or "text" not in ranking.snapshot.kinds:
             return None
-        finder = _Finder(reader, ranking.snapshot)
-        rows: list[Codes] = []
-        values: list[Floats] = []
-        for number, query in enumerate(queries.texts):
-            hits = ranking.best(number, BEST_HITS, reader.allowed)
-            support = finder.support(ranking, number, query, hits)
-            rows.append(np.array(list(support), dtype=np.int64))
-            given = np.array([alpha * value for value in support.values()], dtype=np.float32)
-            # Scores have their share of the kind of content already.
-            values.append(given if ranking.share is None else given / ranking.share[rows[-1]])
-        return RowValues(rows, values)
+        hits = ranking.best(BEST_HITS, reader.allowed)
+        support = _Finder(reader, ranking.snapshot).support(ranking, hits)
+        rows = np.array(list(support), dtype=np.int64)
+        given = np.array([alpha * value for value in support.values()], dtype=np.float32)
+        # Scores have their share of the kind of content already.
+        return RowValues(rows, given if ranking.share is None else given / ranking.share[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +239,11 @@ class _Finder:
     reader: RowReader
     snapshot: Snapshot
 
-    def support(self, ranking: Ranking, number: int, query: str, hits: Codes) -> dict[int, float]:
-        """Return the support of rows by the best hits of a query: the most that one gives."""
+    def support(self, ranking: Ranking, hits: Codes) -> dict[int, float]:
+        """Return the support of rows by the best hits: the most that one gives."""
         assert ranking.standings is not None  # known before any hit is looked at
-        centre = float(ranking.standings.centre[number])
-        asked = set(terms(query)[:, 0].tolist())
+        centre = ranking.standings.centre
+        asked = set(terms(ranking.search.query)[:, 0].tolist())
         links = self._links(hits, asked)
         if not links:
             return {}
@@ -280,7 +261,7 @@ class _Finder:
         for (hit, _), targets in named.items():
             if len(targets) == 1:  # of several, any may be meant
                 [(row, room)] = targets
-                above = max(float(ranking.scores[hit, number]) - centre, 0.0)
+                above = max(float(ranking.scores[hit]) - centre, 0.0)
                 support[row] = max(support.get(row, 0.0), above * room)
         return support
 

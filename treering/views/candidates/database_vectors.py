@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -100,29 +100,23 @@ class DatabaseVectors:
     def __call__(
         self,
         items: Items,  # noqa: ARG002
-        queries: Floats,
+        query: Floats,
         bm25: Floats | None,
         wanted: Wanted | None,
     ) -> Cosines:
         """See ``CosineSource``."""
         assert wanted is not None  # only searches use such a snapshot
-        allowed = wanted.allowed
-        candidates: list[tuple[Codes, Floats]] = []
-        for query, (vector, mask) in enumerate(zip(queries, wanted.favoured, strict=True)):
-            of_query = None if bm25 is None else bm25[:, query]
-            rows, column = self._candidates(vector, of_query, allowed)
-            if mask is not None:
-                favoured = mask if allowed is None else mask & allowed
-                more, of_more = self._candidates(vector, of_query, favoured)
-                rows, column = np.append(rows, more), np.append(column, of_more)
-            candidates.append((rows, column))
-        found = self._sample.cosines(len(self._snapshot), self._sampled, queries, candidates)
-        known = list(found.known)
-        for query, rows in enumerate(wanted.promising(found)):
-            more = rows[(self._numbers[rows] > 0) & ~are_among(rows, known[query])]
-            found.values[more, query] = self._cosines(self._numbers[more], queries[query])
-            known[query] = union(known[query], rows)
-        return replace(found, known=known)
+        allowed, mask = wanted.allowed, wanted.favoured
+        rows, column = self._candidates(query, bm25, allowed)
+        if mask is not None:
+            favoured = mask if allowed is None else mask & allowed
+            more, of_more = self._candidates(query, bm25, favoured)
+            rows, column = np.append(rows, more), np.append(column, of_more)
+        found = self._sample.cosines(len(self._snapshot), self._sampled, query, rows, column)
+        rows = wanted.promising(found)
+        more = rows[(self._numbers[rows] > 0) & ~are_among(rows, found.known)]
+        found.values[more] = self._cosines(self._numbers[more], query)
+        return replace(found, known=union(found.known, rows))
 
     def _candidates(
         self, vector: Floats, bm25: Floats | None, allowed: Mask | None
@@ -326,29 +320,26 @@ class Sample:
         self,
         size: int,
         there: tuple[Codes, Codes],
-        queries: Floats,
-        looked_up: Sequence[tuple[Codes, Floats]],
+        query: Floats,
+        looked_up: Codes,
+        cosines: Floats,
     ) -> Cosines:
-        """Cosines of ``size`` rows with Q queries: those looked up, given as rows and values, and
-        those of the part of the sample that is ``there``.
+        """Cosines of ``size`` rows with a query: those of the rows that were looked up, and those
+        of the part of the sample that is ``there``.
 
         All others are at the mean of all.
         """
         which, rows = there
         vectors = self.vectors if len(which) == len(self.vectors) else self.vectors[which]
         # A product so small is sooner done than shared among threads, as ``@`` does.
-        sampled = np.einsum("nd,qd->nq", vectors, queries)
-        centre: Floats = queries @ self.mean
-        variance = np.einsum("qd,qd->q", queries @ self.covariance, queries)
-        deviation: Floats = np.sqrt(np.maximum(variance, 0))
-        values = np.empty((size, len(queries)), dtype=np.float32, order="F")
-        values[:] = centre
+        sampled = np.einsum("nd,d->n", vectors, query)
+        centre = np.float32(query @ self.mean)
+        variance = np.float32(query @ self.covariance @ query)
+        values = np.full(size, centre)
         values[rows] = sampled
-        for query, (of_query, cosines) in enumerate(looked_up):
-            values[of_query, query] = cosines
-        known = [union(of_query) for of_query, _ in looked_up]
-        spread = Spread(centre, deviation, rows[self.is_drawn[which]])
-        return Cosines(values, known, spread, UNKNOWN)
+        values[looked_up] = cosines
+        spread = Spread(centre, np.sqrt(max(variance, np.float32(0))), rows[self.is_drawn[which]])
+        return Cosines(values, union(looked_up), spread, UNKNOWN)
 
 
 def _beside(snapshot: Snapshot, rows: Codes) -> Codes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -17,13 +17,12 @@ from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel
-from treering.records import Mode
 from treering.search.pipeline import rank
-from treering.search.ranking import Queries
-from treering.search.relations.contract import MISSING, Items, Plan, Relations, Weighted
+from treering.search.relations.contract import MISSING, Items, Relations, Weighted
 from treering.search.relations.group import GroupOperator
+from treering.search.searcher import Search
 from treering.search.snapshot import Snapshot, widen
-from treering.search.terms import Terms, query_terms, terms
+from treering.search.terms import Terms, terms
 from treering.views.fragments import store as fragments
 from treering.views.memos import store
 from treering.views.memos.record import MemoHit, is_from
@@ -109,22 +108,15 @@ class MemoSearch:
     def search(
         self,
         space: MemoSpace,
-        query: str,
-        vectors: Floats | None,
-        defaults: Plan,
+        search: Search,
         k: int,
         *,
         source: str | None = None,
-        mode: Mode = "hybrid",
     ) -> list[MemoHit]:
-        """The k memos that answer a query best, best first; of one source or all.
-
-        ``vectors`` holds the query's vector by the snapshot's model. Without it, words alone count.
-        """
+        """The k memos that answer a query best, best first; of one source or all."""
         topic = Weighted(space.relation, TOPIC_ALPHA)
-        plan = {kind: [*weighted, topic] for kind, weighted in defaults.items()}
-        queries = Queries([query], [query_terms(query)], vectors, mode)
-        ranking = rank(space.snapshot, self._relations, plan, queries)
+        plan = {kind: [*weighted, topic] for kind, weighted in search.plan.items()}
+        ranking = rank(space.snapshot, self._relations, replace(search, plan=plan))
         # The fragments only pass on scores; the rows of memos alone may be hits.
         first = len(space.snapshot) - len(space.memos)
         allowed = np.zeros(len(space.snapshot), dtype=np.bool_)
@@ -132,10 +124,10 @@ class MemoSearch:
         return [
             MemoHit(
                 memo=space.memos[row - first].memo,
-                score=float(ranking.scores[row, 0]),
-                why=ranking.why(row, 0),
+                score=float(ranking.scores[row]),
+                why=ranking.why(row),
             )
-            for row in ranking.best(0, k, allowed).tolist()
+            for row in ranking.best(k, allowed).tolist()
         ]
 
 

@@ -16,11 +16,11 @@ from treering.journal import ledger, work
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.contract import memo_model
 from treering.llm.tokens import estimate_tokens
-from treering.records import Entry, Mode, Progress
+from treering.records import Entry, Filter, Mode, Progress
 from treering.search.context import against, mark_of_summary
 from treering.search.marks import Mark, Quote
 from treering.search.relations.contract import Items
-from treering.search.searcher import by_words_if_down, check_count, check_queries
+from treering.search.searcher import Search, by_words_if_down, check_count
 from treering.views.choices import Wording
 from treering.views.contract import Erased, Resources, Trace, View
 from treering.views.memos import changes, choose, store
@@ -99,8 +99,8 @@ class MemoView:
 
         Raises InputError, EmbeddingError; ModelMismatch if another process has changed the model.
         """
-        check_queries([query])
         check_count("k", k)
+        search = Search(query, Filter(), mode, self._defaults())
         self._erase_expired()  # before memos are embedded and their words are counted
         vectors = self._searcher.embedded([query], mode)
         if vectors is not None:
@@ -108,11 +108,11 @@ class MemoView:
         base = self._searcher.snapshot()
         if base is None or not len(base):
             return []
-        self._searcher.ensure_same(base, vectors)
+        search = replace(search, vector=None if vectors is None else vectors[0])
+        self._searcher.ensure_same(base, search.vector)
         with self._space.read() as reader:
             space = self._search.space(reader, base)
-        plan = self._defaults()
-        return self._search.search(space, query, vectors, plan, k, source=source, mode=mode)
+        return self._search.search(space, search, k, source=source)
 
     def choose(self, query: str, *, source: str | None = None) -> Choice:
         """The memos that a query is about, with their lines as evidence (MemoChat, table 7).

@@ -22,7 +22,7 @@ from treering.views.tree.shape import ROOT, Tree
 
 
 class NodeRanking(NamedTuple):
-    """Texts and summaries ranked for some queries.
+    """Texts and summaries ranked for a query.
 
     ``fragments`` are those that meet the filter, and ``allowed`` the rows to show; None is all.
     """
@@ -44,23 +44,23 @@ class Retrieval(NamedTuple):
     least: float | None = None
 
 
-def found_nodes(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[list[Candidate]]:
+def found_nodes(ranked: NodeRanking, k: int, how: Retrieval) -> list[list[Candidate]]:
     """The texts of the k best summaries, or summaries and texts, for a query, best first.
 
     A round of a chat is one of the k, and has several texts. A traversal finds up to k at each
     level.
     """
-    rows = _node_rows(ranked, query, k, how)
+    rows = _node_rows(ranked, k, how)
     summaries = [row for row in rows if row >= ranked.wide.texts]
     speaks_for = {row: row for row in rows}
     if summaries:
-        scores = ranked.ranking.scores[:, query]
+        scores = ranked.ranking.scores
         speaks_for |= ranked.wide.best_texts(summaries, scores, ranked.allowed)
-    shown = _show_rows(ranked, query, speaks_for)
+    shown = _show_rows(ranked, speaks_for)
     return [[replace(text, unit=row) for text in shown[row]] for row in rows]
 
 
-def _node_rows(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[int]:
+def _node_rows(ranked: NodeRanking, k: int, how: Retrieval) -> list[int]:
     """The rows of the nodes that are found, best first; of repetitions one."""
     wide, ranking = ranked.wide, ranked.ranking
     allowed = wide.distinct(ranked.allowed)
@@ -68,15 +68,15 @@ def _node_rows(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[
         allowed[: wide.texts] = False
     if how.method == "traversal":
         rows: list[int] = []
-        for row in _traversal(ranked, ranking.scores[:, query], k):
+        for row in _traversal(ranked, ranking.scores, k):
             # The filter may leave out this row of the node, but not a repetition of its text.
             same = allowed & (wide.node == wide.node[row])
             rows += [row] if allowed[row] else np.flatnonzero(same)[:1].tolist()
     else:
-        rows = ranking.best(query, k, allowed).tolist()
+        rows = ranking.best(k, allowed).tolist()
     if how.least is None:
         return rows
-    return [row for row in rows if (ranking.why(row, query).cosine or 0.0) >= how.least]
+    return [row for row in rows if (ranking.why(row).cosine or 0.0) >= how.least]
 
 
 def _traversal(ranked: NodeRanking, scores: Floats, k: int) -> list[int]:
@@ -92,9 +92,7 @@ def _traversal(ranked: NodeRanking, scores: Floats, k: int) -> list[int]:
     return sorted(found, key=lambda row: -float(scores[row]))
 
 
-def _show_rows(
-    ranked: NodeRanking, query: int, speaks_for: Mapping[int, int]
-) -> dict[int, list[Candidate]]:
+def _show_rows(ranked: NodeRanking, speaks_for: Mapping[int, int]) -> dict[int, list[Candidate]]:
     """The candidates for every row of ``speaks_for``, which maps a row to the text with its place.
 
     A text gives its own place, and a round has several. A summary lacks a place in a source, and
@@ -103,7 +101,7 @@ def _show_rows(
     searcher, reader, _, wide, ranking, meeting, _ = ranked
     members = {row: wide.members(row, meeting).tolist() for row in set(speaks_for.values())}
     places = sorted(place for of_row in members.values() for place in of_row)
-    hits = searcher.hits(reader, _of_fragments(wide, ranking), query, np.array(places, np.int64))
+    hits = searcher.hits(reader, _of_fragments(wide, ranking), np.array(places, np.int64))
     hit_at = dict(zip(places, hits, strict=True))
     items = wide.fragments.items
     texts = {
@@ -120,25 +118,23 @@ def _show_rows(
     }
     first = {row: texts[text][0] for row, text in speaks_for.items() if row >= wide.texts}
     shown = {row: texts[row] for row in speaks_for if row < wide.texts}
-    return shown | _summaries(ranked, query, first)
+    return shown | _summaries(ranked, first)
 
 
-def _summaries(
-    ranked: NodeRanking, query: int, first: Mapping[int, Candidate]
-) -> dict[int, list[Candidate]]:
+def _summaries(ranked: NodeRanking, first: Mapping[int, Candidate]) -> dict[int, list[Candidate]]:
     """The candidates for rows of summaries. ``first`` has the text that gives each a place."""
     _, reader, tree, wide, ranking, _, _ = ranked
     items = wide.snapshot.items
     numbers = {row: int(wide.node[row]) for row in first}
-    confidence = ranking.confidence(np.fromiter(numbers, dtype=np.int64), query)
+    confidence = ranking.confidence(np.fromiter(numbers, dtype=np.int64))
     summaries = store.summaries(reader, numbers.values())
     shown = {}
     for (row, number), probability in zip(numbers.items(), confidence, strict=True):
         hit = replace(
             first[row].hit,
-            score=float(ranking.scores[row, query]),
+            score=float(ranking.scores[row]),
             text=summaries[number].text or "",
-            why=ranking.why(row, query),
+            why=ranking.why(row),
             at=None,
             speaker=None,
             role=None,

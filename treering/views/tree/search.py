@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,14 +14,14 @@ from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.journal.space import SpaceReader
-from treering.records import Mode
 from treering.search.pipeline import rank
-from treering.search.ranking import Queries, Ranking
+from treering.search.ranking import Ranking
 from treering.search.relations.contract import MISSING, Items, Plan, Relation, Relations, Weighted
 from treering.search.relations.tree import TreeOperator, TreeRelation
 from treering.search.rounds import group_rows, reading_of
+from treering.search.searcher import Search
 from treering.search.snapshot import Snapshot, widen
-from treering.search.terms import Terms, query_terms, terms
+from treering.search.terms import Terms, terms
 from treering.views.tree import store
 from treering.views.tree.leaves import leaf_of_fragments, rounds
 from treering.views.tree.shape import NOWHERE, ROOT, Tree
@@ -187,16 +186,8 @@ class TreeSearch:
         relation = TreeRelation(parents, node)
         return NodeSnapshot(base, fragments, round_of, snapshot, node, row, relation)
 
-    def rank(
-        self,
-        wide: NodeSnapshot,
-        queries: Sequence[str],
-        vectors: Floats | None,
-        plan: Plan,
-        mode: Mode = "hybrid",
-        now: datetime | None = None,
-    ) -> Ranking:
-        """``own + Σ_r α_r·env_r`` over fragments and summaries; ``now`` as of ``rank``."""
+    def rank(self, wide: NodeSnapshot, search: Search) -> Ranking:
+        """``own + Σ_r α_r·env_r`` over fragments and summaries."""
         # The relation in the plan knows fragments alone; here summaries are rows as well.
         bound = {
             kind: [
@@ -205,10 +196,9 @@ class TreeSearch:
                 else choice
                 for choice in weighted
             ]
-            for kind, weighted in plan.items()
+            for kind, weighted in search.plan.items()
         }
-        asked = Queries(queries, [query_terms(query) for query in queries], vectors, mode, now)
-        return rank(wide.snapshot, self._relations, bound, asked)
+        return rank(wide.snapshot, self._relations, replace(search, plan=bound))
 
 
 def with_tree(plan: Plan, relation: Relation) -> Plan:

@@ -21,7 +21,6 @@ from treering.search.relations.contract import Plan
 from treering.search.searcher import (
     Search,
     check_count,
-    check_queries,
     known_until,
 )
 from treering.views.contract import Erased, Resources, Trace, View
@@ -181,22 +180,20 @@ class TreeView:
 
     def _hits(
         self,
-        queries: Sequence[str],
+        query: str,
         k: int,
         condition: Filter,
         mode: Mode,
         plan: Plan,
         how: Retrieval,
-    ) -> list[list[Hit]]:
-        """As ``Memory.search_many`` for a level that has summaries."""
+    ) -> list[Hit]:
+        """As ``Memory.search`` for a level that has summaries."""
         check_count("k", k)
-        with self._rank(queries, condition, mode, plan) as ranking:
+        search = Search(query, condition, mode, plan)
+        with self._rank(search) as ranking:
             if ranking is not None:
-                found = [found_nodes(ranking, at, k, how) for at in range(len(queries))]
-                return [[text.hit for texts in nodes for text in texts] for nodes in found]
-        if how.level == "all":
-            return self._searcher.search(Search(queries, condition, mode, plan), k)
-        return [[] for _ in queries]
+                return [text.hit for texts in found_nodes(ranking, k, how) for text in texts]
+        return self._searcher.search(search, k) if how.level == "all" else []
 
     def _nodes(
         self,
@@ -211,8 +208,8 @@ class TreeView:
         how: Retrieval,
     ) -> Context:
         """As ``Memory.context`` for a level that has summaries."""
-        with self._rank([query], condition, mode, plan) as ranking:
-            found = [] if ranking is None else found_nodes(ranking, 0, layout.k or NODES, how)
+        with self._rank(Search(query, condition, mode, plan)) as ranking:
+            found = [] if ranking is None else found_nodes(ranking, layout.k or NODES, how)
         texts = [text for node in found for text in node]
         surest = max((text.hit.confidence for text in texts), default=None) if least else None
         sure = [text for text in texts if text.hit.confidence >= least]
@@ -256,23 +253,20 @@ class TreeView:
             return places(reader, tree, fragment)
 
     @contextmanager
-    def _rank(
-        self, queries: Sequence[str], condition: Filter, mode: Mode, plan: Plan
-    ) -> Iterator[NodeRanking | None]:
+    def _rank(self, search: Search) -> Iterator[NodeRanking | None]:
         """Texts and summaries ranked, and the rows that meet a filter; None without a tree."""
-        check_queries(queries)
-        vectors = self._searcher.embedded(queries, mode)
+        vectors = self._searcher.embedded([search.query], search.mode)
+        search = replace(search, vector=None if vectors is None else vectors[0])
         with self._grower.read() as (reader, tree):
             base = self._searcher.snapshot()
-            if reader.model is None or base is None or not len(base) or not queries:
+            if reader.model is None or base is None or not len(base):
                 yield None
                 return
             wide = self._search.wide(reader, tree, self._grower.revision(), base)
-            self._searcher.ensure_same(wide.snapshot, vectors)
-            now = condition.as_of
-            ranking = self._search.rank(wide, queries, vectors, plan, mode, now)
-            fragments = allowed_rows(reader, wide.fragments, condition)
-            reader.as_of = known_until(condition)
+            self._searcher.ensure_same(wide.snapshot, search.vector)
+            ranking = self._search.rank(wide, search)
+            fragments = allowed_rows(reader, wide.fragments, search.condition)
+            reader.as_of = known_until(search.condition)
             allowed = wide.rows_that_meet(fragments)
             yield NodeRanking(self._searcher, reader, tree, wide, ranking, fragments, allowed)
 
