@@ -23,8 +23,8 @@ from treering.journal import entries
 from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering.records import Filter
-from treering.search.environment import EnvironmentTerm
 from treering.search.filters import allowed_rows
+from treering.search.pipeline import EnvironmentTerm
 from treering.search.ranking import Contribution, Ranking
 from treering.search.relations.contract import LEARNED, Plan, Weighted
 from treering.search.relations.decay import ContextRelation

@@ -24,10 +24,10 @@ from treering.errors import FilterError
 from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.records import Filter
-from treering.search import metadata
+from treering.search import stored
 from treering.search.filters import allowed_rows
-from treering.search.metadata import MAX_KEYS, Metadata
 from treering.search.searcher import Searcher
+from treering.search.stored import MAX_KEYS, Metadata
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)
 SOURCES = ("books/a", "books/b", "books", "diary")
@@ -169,7 +169,7 @@ def test_the_keys_that_many_searches_filter_by_do_not_pile_up() -> None:
 
 def test_threads_may_filter_by_more_keys_than_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that others push out between two steps of a filter is no error."""
-    monkeypatch.setattr(metadata, "MAX_KEYS", 1)
+    monkeypatch.setattr(stored, "MAX_KEYS", 1)
     values, entry = Metadata(), np.zeros(0, dtype=np.int64)
     begun = threading.Barrier(4)
 

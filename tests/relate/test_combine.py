@@ -11,9 +11,8 @@ from tests.raised import raises
 from treering.errors import InputError, UnknownName
 from treering.journal.space import SpaceState
 from treering.records import KINDS, Filter
-from treering.search.environment import EnvironmentTerm, signals_by_stage
 from treering.search.lexical import Lexical
-from treering.search.pipeline import contributions
+from treering.search.pipeline import EnvironmentTerm, contributions, signals_by_stage
 from treering.search.ranking import Ranking, Stage
 from treering.search.relations.contract import (
     Items,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Open
-from treering.search.environment import beside_messages
+from treering.search.pipeline import beside_messages
 from treering.search.relations.contract import MISSING, Items, NullOperator, RowChange
 from treering.search.relations.group import MessageOperator, WholeMessage
 from treering.search.relations.registry import DEFAULTS

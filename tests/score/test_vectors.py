@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from treering import parallel
 from treering.arrays import Floats
 from treering.embed.quantised import LARGEST, quantised, restored
-from treering.search.vectors import Block, VectorBlocks, cosines, whole_products
+from treering.search.vectors import Block, VectorBlocks, cosines, project, whole_products
 
 sizes = st.lists(st.integers(0, 9), max_size=4)
 widths = st.sampled_from([1, 5, 64, 384])
@@ -49,23 +49,22 @@ def test_quantised_rows_are_off_by_half_a_step_and_do_not_depend_on_the_others(
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@given(sizes=sizes, width=widths, queries=st.integers(1, 4), seed=st.integers(0, 99))
+@given(sizes=sizes, width=widths, seed=st.integers(0, 99))
 def test_products_over_blocks_are_those_of_the_matrix(
-    exact: bool, sizes: list[int], width: int, queries: int, seed: int
+    exact: bool, sizes: list[int], width: int, seed: int
 ) -> None:
     parts = [units(size, width, seed + at) for at, size in enumerate(sizes)]
     matrix = blocks(parts, width, exact)
     plain = np.asarray(matrix)
-    asked = units(queries, width, seed + 50)
-    scores = np.random.default_rng(seed).normal(size=(len(plain), queries)).astype(np.float32)
+    asked = units(2, width, seed + 50)
+    scores = np.random.default_rng(seed).normal(size=len(plain)).astype(np.float32)
     coarse = 1e-5 if exact else 0.02 * max(np.abs(asked).max(initial=0) * width**0.5, 1)
-    np.testing.assert_allclose(cosines(matrix, asked), plain @ asked.T, atol=coarse)
-    np.testing.assert_allclose(matrix @ asked.T, plain @ asked.T, atol=1e-3)
-    np.testing.assert_allclose(matrix @ asked[0], plain @ asked[0], atol=1e-3)
-    np.testing.assert_allclose(matrix.project(scores), plain.T @ scores, atol=1e-4)
-    np.testing.assert_allclose(matrix.project(scores[:, 0]), plain.T @ scores[:, 0], atol=1e-4)
+    np.testing.assert_allclose(cosines(matrix, asked[0]), plain @ asked[0], atol=coarse)
+    np.testing.assert_allclose(cosines(plain, asked[0]), plain @ asked[0], atol=1e-6)
+    np.testing.assert_allclose(project(matrix, scores), plain.T @ scores, atol=1e-4)
+    np.testing.assert_allclose(project(plain, scores), plain.T @ scores, atol=1e-4)
     longer, whole = matrix.with_rows(asked), np.concatenate([plain, asked])
-    np.testing.assert_allclose(cosines(longer, asked), whole @ asked.T, atol=coarse)
+    np.testing.assert_allclose(cosines(longer, asked[1]), whole @ asked[1], atol=coarse)
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -84,13 +83,13 @@ def test_rows_are_read_one_by_one_and_together(exact: bool, sizes: list[int], se
         matrix[len(plain)]
 
 
-@given(rows=st.integers(0, 9), others=st.integers(1, 5), width=st.sampled_from([3, 384, 1536]))
-def test_products_of_bytes_are_exact(rows: int, others: int, width: int) -> None:
+@given(rows=st.integers(0, 9), width=st.sampled_from([3, 384, 1536]))
+def test_products_of_bytes_are_exact(rows: int, width: int) -> None:
     rng = np.random.default_rng(width + rows)
     left = rng.integers(-LARGEST, LARGEST + 1, (rows, width), dtype=np.int8)
-    right = rng.integers(-LARGEST, LARGEST + 1, (others, width), dtype=np.int8)
-    left[:1] = right[:1] = LARGEST  # the largest sum there can be
-    expected = left.astype(np.int64) @ right.T.astype(np.int64)
+    right = rng.integers(-LARGEST, LARGEST + 1, width, dtype=np.int8)
+    left[:1] = right[:] = LARGEST  # the largest sum there can be
+    expected = left.astype(np.int64) @ right.astype(np.int64)
     np.testing.assert_array_equal(whole_products(left, right), expected)
 
 

@@ -16,9 +16,9 @@ from treering.journal.contract import Reader
 from treering.journal.entries import micros
 from treering.journal.filters import compile_filter
 from treering.records import KINDS, Filter
-from treering.search.metadata import is_plain
 from treering.search.relations.contract import Labels
 from treering.search.snapshot import Mask, Snapshot
+from treering.search.stored import is_plain
 
 FEW: Final = 8  # codes that are compared one after the other
 PRECISE_S: Final = 2.0**32

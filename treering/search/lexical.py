@@ -6,7 +6,6 @@ rows, from 0. So no posting changes when a row goes.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -47,28 +46,6 @@ TERMS_SEEN = 1_024  # terms of queries whose postings stay at hand
 
 
 @dataclass(frozen=True, slots=True)
-class _Lengths:
-    """The number of terms in each slot, in a buffer that later indexes may share and extend."""
-
-    buffer: NDArray[np.int32]
-    size: int
-
-    @property
-    def values(self) -> NDArray[np.int32]:
-        return self.buffer[: self.size]
-
-    def extend(self, lengths: NDArray[np.int32], own_end: bool) -> _Lengths:
-        """Return these and more, in the buffer's free end if no other index uses it."""
-        total = self.size + len(lengths)
-        buffer = self.buffer
-        if total > len(buffer) or not own_end:
-            buffer = np.zeros(total + total // 8, dtype=np.int32)
-            buffer[: self.size] = self.values
-        buffer[self.size : total] = lengths
-        return _Lengths(buffer, total)
-
-
-@dataclass(frozen=True, slots=True)
 class Corpus:
     """The statistics of all rows of several indexes: rows, terms, and the rows with each term."""
 
@@ -82,11 +59,10 @@ class Lexical:
 
     def __init__(self) -> None:
         self._runs: tuple[PostingRun, ...] = ()
-        self._lengths = _Lengths(np.zeros(0, dtype=np.int32), 0)
+        self._lengths: NDArray[np.int32] = np.zeros(0, dtype=np.int32)  # in terms, by slot
         self._gone = np.zeros(0, dtype=np.int32)  # slots without a row, ascending
         self._is_gone: NDArray[np.bool_] | None = None  # by slot, if there are any
         self._total = 0  # terms of all rows
-        self._end = threading.Lock()  # the first index that extends this one holds it
         self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, TermPostings] = {}
         self._columns: dict[int, Floats] = {}  # weights of wide terms by slot, for an idf of 1
@@ -94,7 +70,7 @@ class Lexical:
         self._corpus: Corpus | None = None  # whose statistics count instead of those of the rows
 
     def __len__(self) -> int:
-        return self._lengths.size - len(self._gone)
+        return len(self._lengths) - len(self._gone)
 
     def extend(self, flat: Terms, sizes: NDArray[np.int64]) -> Lexical:
         """Return the index with more rows; row i has the next ``sizes[i]`` terms of ``flat``."""
@@ -103,10 +79,10 @@ class Lexical:
     def grown(self, postings: PostingRun, lengths: NDArray[np.int32]) -> Lexical:
         """Return the index with ``len(lengths)`` rows more, which ``postings`` count from 0."""
         result = Lexical()
-        first = self._lengths.size
+        first = len(self._lengths)
         run = replace(postings, rows=postings.rows + np.int32(first), first=first)
         result._runs = tuple(merge_runs([*self._runs, run]))
-        result._lengths = self._lengths.extend(lengths, self._end.acquire(False))
+        result._lengths = np.concatenate([self._lengths, lengths])
         result._total = self._total + int(lengths.sum())
         result._gone, result._gone_terms = self._gone, self._gone_terms
         result._keep(self)
@@ -133,14 +109,13 @@ class Lexical:
         gone = self._slots(rows).astype(np.int32)
         result = Lexical()
         result._runs, result._lengths = self._runs_without(gone), self._lengths
-        result._end.acquire()  # the free end stays that of this index
-        result._total = self._total - int(self._lengths.values[gone].sum())
+        result._total = self._total - int(self._lengths[gone].sum())
         result._gone = np.insert(self._gone, np.searchsorted(self._gone, gone), gone)
-        is_gone = np.zeros(self._lengths.size, dtype=np.bool_)
+        is_gone = np.zeros(len(self._lengths), dtype=np.bool_)
         is_gone[result._gone] = True
         result._is_gone = is_gone
         result._keep(self)
-        if len(result._gone) > MOST_GONE * self._lengths.size:
+        if len(result._gone) > MOST_GONE * len(self._lengths):
             result._compact(is_gone)
         return result
 
@@ -164,7 +139,7 @@ class Lexical:
 
         ``groups`` has the new row, from 0, of every row.
         """
-        group = np.full(self._lengths.size, -1, dtype=np.int64)
+        group = np.full(len(self._lengths), -1, dtype=np.int64)
         group[self._slots(np.arange(len(self)))] = groups
         rows = np.concatenate([group[run.rows] for run in self._runs] or [np.zeros(0, np.int64)])
         there = rows >= 0
@@ -180,7 +155,7 @@ class Lexical:
             (unique & np.uint64(0xFFFFFFFF)).astype(np.int32),
             np.minimum(total, MAX_COUNT).astype(np.uint16),
         )
-        sizes = without(self._lengths.values, self._gone)
+        sizes = without(self._lengths, self._gone)
         lengths = np.bincount(groups, weights=sizes, minlength=size).astype(np.int32)
         return Lexical().grown(run, lengths)
 
@@ -193,8 +168,8 @@ class Lexical:
             for run in self._runs
         ]
         self._runs = tuple(run for run in runs if len(run.rows))
-        lengths = self._lengths.values[alive]
-        self._lengths = _Lengths(lengths, len(lengths))
+        lengths = self._lengths[alive]
+        self._lengths = lengths
         self._gone, self._is_gone = self._gone[:0], None
         self._columns = {}
 
@@ -208,7 +183,7 @@ class Lexical:
 
     def score(self, query: Terms) -> Floats:
         """Return BM25 of every row for a query, shape (N,); each term of it counts once."""
-        size = self._lengths.size
+        size = len(self._lengths)
         scores: Floats = lent((size,))
         self._norms()  # made before two threads ask for it
         looked_up = dict(zip(query[:, 0].tolist(), self._looked_up(query[:, 0]), strict=True))
@@ -252,7 +227,7 @@ class Lexical:
         self, looked_up: Mapping[int, TermPostings], columns: Mapping[int, Floats]
     ) -> dict[int, Floats]:
         """Return room for the columns of wide terms that lack one."""
-        size = self._lengths.size
+        size = len(self._lengths)
         if size < WORTHWHILE:
             return {}
         wide = [
@@ -335,7 +310,7 @@ class Lexical:
         """Return the part of BM25's denominator that depends on the length of each slot."""
         if self._norm is None:
             slope = np.float32(K1 * B / np.float32(self._average()))
-            lengths = self._lengths.values
+            lengths = self._lengths
             norm = np.empty(len(lengths), dtype=np.float32)
 
             def fill(rows: slice) -> None:
@@ -359,7 +334,7 @@ class Lexical:
     def coverage(self, query: Terms, rows: Codes) -> NDArray[np.float64]:
         """Return the share, 0 to 1, of the query's idf mass, unknown terms too, in some rows."""
         slots = self._slots(rows).astype(np.int32)  # as those of terms, or these were converted
-        low, high = slots.min(initial=self._lengths.size), slots.max(initial=0)
+        low, high = slots.min(initial=len(self._lengths)), slots.max(initial=0)
         held = np.zeros(len(rows))
         total = 0.0
         for postings in self._looked_up(query[:, 0]):

@@ -19,8 +19,8 @@ from treering.search.scores import TOP, ScaledScores, Standings, confidences
 from treering.search.snapshot import Cosines, Mask, Snapshot
 
 if TYPE_CHECKING:
-    from treering.search.environment import EnvironmentPart
     from treering.search.hits import RowReader
+    from treering.search.pipeline import EnvironmentPart
     from treering.search.searcher import Search
 
 GROUP = 64  # rows of which only the best is compared at first, if few of many are needed
@@ -255,7 +255,7 @@ class Ranking:
     def _best(self, k: int, allowed: Mask | None) -> Codes:
         if self.refinement is None:
             return top_rows(self.scores, k, allowed)
-        depth = max(k, min(k + self.refinement.cosines.doubt.rows, MOST_REFINED))
+        depth = max(k, min(k + self.refinement.cosines.behind, MOST_REFINED))
         rows = top_rows(self.scores, depth, allowed)
         scores = self.scores[rows]
         rows = rows[scores >= scores[:k].min(initial=np.inf) - self.refinement.margin]
@@ -326,7 +326,7 @@ class Refinement:
     def margin(self) -> float:
         """By how much the difference of two exact scores may differ from theirs now."""
         step = float(np.abs(self.vector).max(initial=0)) / LARGEST
-        return self.cosines.doubt.steps * step * float(self.dense.scale) * (1 + self.alpha)
+        return self.cosines.steps * step * float(self.dense.scale) * (1 + self.alpha)
 
     def refine(self, scores: Floats, rows: Codes) -> None:
         """Make the scores of some rows, given ascending, exact."""

@@ -18,9 +18,8 @@ from treering.journal.blocks import name_code
 from treering.journal.space import EmbeddingModel, SpaceReader, SpaceState
 from treering.records import Kind, Progress
 from treering.search.lexical import Lexical
-from treering.search.metadata import Metadata
 from treering.search.relations.contract import MISSING, Items, Labels, RowChange
-from treering.search.stored import GroupColumns
+from treering.search.stored import GroupColumns, Metadata
 from treering.search.terms import Terms, terms, words
 from treering.search.vectors import VectorBlocks, cosines
 from treering.split import Span
@@ -142,19 +141,7 @@ class SpeakerNames:
         return rest if len(terms(rest)) else query
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """How far scores may be off until they are computed from the exact vectors.
-
-    A cosine is off by up to ``steps`` between two codes of a unit vector in eight bits. ``rows``
-    behind the k best are computed as well, if they may belong before them.
-    """
-
-    steps: float
-    rows: int
-
-
-EIGHT_BITS: Final = Doubt(steps=3.0, rows=24)
+STEPS: Final = 3.0
 """Rounding row and query leaves a cosine off by .4 of a step (the standard deviation), and terms of
 relations by less, as means of many."""
 
@@ -176,13 +163,15 @@ class Cosines:
     """The cosines of N rows with a query.
 
     ``known`` are rows, ascending, whose cosines are exact. With a ``spread``, all other rows are at
-    the mean of all.
+    the mean of all. A cosine is off by up to ``steps`` between two codes of a unit vector in eight
+    bits: so many ``behind`` the k best are computed as well, if they may belong before them.
     """
 
     values: Floats
     known: Codes = field(default_factory=lambda: NO_ROWS)
     spread: Spread | None = None
-    doubt: Doubt = EIGHT_BITS
+    steps: float = STEPS
+    behind: int = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +205,7 @@ def all_cosines(
     wanted: Wanted | None,  # noqa: ARG001
 ) -> Cosines:
     """The cosines of all rows, by vectors in main memory."""
-    return Cosines(cosines(items.vectors, query[None])[:, 0])
+    return Cosines(cosines(items.vectors, query))
 
 
 @dataclass(slots=True)

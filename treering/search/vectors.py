@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 from types import ModuleType
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,91 +125,47 @@ class VectorBlocks:
             whole[where] = block.floats()
         return whole if dtype is None else whole.astype(dtype)
 
-    def __matmul__(self, other: Floats) -> Floats:
-        """Return the product with a vector, shape (d,), or some side by side, shape (d, Q)."""
-        columns = self.products((other if other.ndim == 2 else other[:, None]).T, fine=True)
-        return columns if other.ndim == 2 else columns[:, 0]
-
-    def cosines(self, queries: Floats) -> Floats:
-        """``self @ queries.T``, shape (N, Q), a query's column contiguous."""
-        return self.products(queries)
-
-    def products(self, queries: Floats, fine: bool = False) -> Floats:
-        """Return the products with rows of shape (Q, d): (N, Q), a query's column contiguous.
-
-        If this matrix has eight bits, queries are rounded to eight bits, with ``fine`` to sixteen.
-        """
-        result = lent((len(self), len(queries)))
+    def cosines(self, query: Floats) -> Floats:
+        """Return the products with a vector, which is rounded to eight bits if the rows are."""
+        result: Floats = lent((len(self),))
         spans = list(self.spans())
-        if self.is_exact:
-            multiply = partial(_floats, queries=queries)
-        else:
-            multiply = partial(_eight_bits, digits=_digits(queries, fine))
+        [code], [scale] = quantised(query[None])
 
         def work(at: int) -> None:
             block, where = spans[at]
-            multiply(block, out=result[where])
+            if block.scale is None:
+                np.dot(block.rows, query, out=result[where])
+            else:
+                np.multiply(
+                    whole_products(block.rows, code), scale, out=result[where], casting="same_kind"
+                )
+                result[where] *= block.scale
 
         for_each(work, len(spans), 0 if self.is_exact else len(self))
         return result
 
     def project(self, scores: Floats) -> Floats:
-        """Return ``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q)."""
-        columns = scores if scores.ndim == 2 else scores[:, None]
+        """Return ``self.T @ scores``; codes become floats a few rows at a time."""
         spans = list(self.spans())
-        sums = np.zeros((len(spans), self.shape[1], columns.shape[1]), dtype=np.float32)
+        sums = np.zeros((len(spans), self.shape[1]), dtype=np.float32)
 
         def work(at: int) -> None:
             block, where = spans[at]
-            _project(block, columns[where], sums[at])
+            if block.scale is None:
+                np.dot(block.rows.T, scores[where], out=sums[at])
+                return
+            weights, size = scores[where] * block.scale, len(block)
+            room = np.empty((min(CONVERTED_ROWS, size), self.shape[1]), dtype=np.float32)
+            for start in range(0, size, CONVERTED_ROWS):
+                part = slice(start, min(start + CONVERTED_ROWS, size))
+                converted = room[: part.stop - start]
+                # numpy has no fast loop for it
+                _numkong().astype(block.rows[part], "f32", out=converted)
+                sums[at] += converted.T @ weights[part]
 
         for_each(work, len(spans), len(self))
         total: Floats = sums.sum(axis=0, dtype=np.float64).astype(np.float32)
-        return total if scores.ndim == 2 else total[:, 0]
-
-
-def _project(block: Block, scores: Floats, out: Floats) -> None:
-    """Write ``block.T @ scores``; codes become floats a few rows at a time."""
-    if block.scale is None:
-        np.dot(block.rows.T, scores, out=out)
-        return
-    weights, size = scores * block.scale[:, None], len(block)
-    room = np.empty((min(CONVERTED_ROWS, size), block.rows.shape[1]), dtype=np.float32)
-    for start in range(0, size, CONVERTED_ROWS):
-        part = slice(start, min(start + CONVERTED_ROWS, size))
-        converted = room[: part.stop - start]
-        _numkong().astype(block.rows[part], "f32", out=converted)  # numpy has no fast loop for it
-        out += converted.T @ weights[part]
-
-
-def _floats(block: Block, out: Floats, queries: Floats) -> None:
-    for column, query in zip(out.T, queries, strict=True):
-        np.dot(block.rows, query, out=column)
-
-
-Digit = tuple[Bytes, Floats]
-"""Codes of some queries, shape (Q, d), and their scales."""
-
-
-def _digits(queries: Floats, fine: bool) -> list[Digit]:
-    """Return queries as rows of eight bits, with ``fine`` also the remainders in eight bits."""
-    codes, scale = quantised(queries)
-    if not fine:
-        return [(codes, scale)]
-    return [(codes, scale), quantised(queries - restored(codes, scale))]
-
-
-def _eight_bits(block: Block, out: Floats, digits: Sequence[Digit]) -> None:
-    codes = np.concatenate([codes for codes, _ in digits])
-    scales = np.concatenate([scale for _, scale in digits])
-    products = whole_products(block.rows, codes)
-    for place in range(out.shape[1]):
-        column = out[:, place]
-        np.multiply(products[:, place], scales[place], out=column, casting="same_kind")
-        for at in range(place + out.shape[1], len(codes), out.shape[1]):
-            column += products[:, at] * scales[at]
-        if block.scale is not None:
-            column *= block.scale
+        return total
 
 
 @cache
@@ -219,17 +175,15 @@ def _numkong() -> ModuleType:
     return numkong
 
 
-def whole_products(rows: Bytes, others: Bytes) -> NDArray[Any]:
-    """Return ``rows @ others.T`` of eight-bit rows, shape (n, m), as exact whole numbers."""
-    numkong = _numkong()
+def whole_products(rows: Bytes, other: Bytes) -> NDArray[Any]:
+    """Return ``rows @ other`` of eight-bit rows as exact whole numbers."""
     if not len(rows):
-        return np.zeros((0, len(others)), dtype=np.int32)
-    if len(others) == 1:
-        # Faster than the packed product for one; float32 is exact for so small whole numbers.
-        is_small = rows.shape[1] * LARGEST**2 < 1 << 24
-        out_dtype: Literal["float32", "float64"] = "float32" if is_small else "float64"
-        return np.asarray(numkong.cdist(rows, others, "dot", out_dtype=out_dtype))
-    return np.asarray(numkong.dots_packed(rows, numkong.dots_pack(others)))
+        return np.zeros(0, dtype=np.float32)
+    # Float32 is exact for so small whole numbers.
+    is_small = rows.shape[1] * LARGEST**2 < 1 << 24
+    out_dtype: Literal["float32", "float64"] = "float32" if is_small else "float64"
+    products = np.asarray(_numkong().cdist(rows, other[None], "dot", out_dtype=out_dtype))
+    return products[:, 0]
 
 
 def power_sums(values: Floats) -> tuple[float, float]:
@@ -239,7 +193,7 @@ def power_sums(values: Floats) -> tuple[float, float]:
 
 
 class Matrix(Protocol):
-    """The vectors of items, with an array's products and rows.
+    """The vectors of items, with an array's rows.
 
     ``np.asarray`` turns a matrix into an array, without a copy if it is one.
     """
@@ -251,35 +205,20 @@ class Matrix(Protocol):
 
     def __getitem__(self, rows: Any, /) -> Any: ...
 
-    def __matmul__(self, other: Any, /) -> Any: ...
 
-
-@runtime_checkable
-class SearchedMatrix(Matrix, Protocol):
-    """A matrix that has a product of its own with the vectors of queries."""
-
-    def cosines(self, queries: Floats) -> Floats:
-        """``self @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous."""
-        ...
-
-
-@runtime_checkable
-class ProjectedMatrix(Matrix, Protocol):
-    """A matrix whose transpose has a product of its own."""
-
-    def project(self, scores: Floats) -> Floats:
-        """``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q)."""
-        ...
-
-
-def cosines(vectors: Matrix, queries: Floats) -> Floats:
-    """``vectors @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous.
-
-    A search reads column by column; the plain product would lay out rows.
-    """
-    if isinstance(vectors, SearchedMatrix):
-        return vectors.cosines(queries)
+def cosines(vectors: Matrix, query: Floats) -> Floats:
+    """Return ``vectors @ query`` for unit rows."""
+    if isinstance(vectors, VectorBlocks):
+        return vectors.cosines(query)
     # Stored vectors are finite: a warning is about memory behind a short row that BLAS ignores.
     with np.errstate(invalid="ignore"):
-        likeness: Floats = (queries @ np.asarray(vectors).T).T
+        likeness: Floats = np.asarray(vectors) @ query
     return likeness
+
+
+def project(vectors: Matrix, scores: Floats) -> Floats:
+    """Return ``vectors.T @ scores``."""
+    if isinstance(vectors, VectorBlocks):
+        return vectors.project(scores)
+    projected: Floats = np.asarray(vectors).T @ scores
+    return projected

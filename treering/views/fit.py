@@ -19,7 +19,7 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Mode, Progress
-from treering.search.environment import beside_messages, pieces_a_message
+from treering.search.pipeline import beside_messages, pieces_a_message
 from treering.search.relations.contract import (
     Plan,
     Relation,

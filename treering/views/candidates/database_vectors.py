@@ -17,7 +17,7 @@ from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, SpaceReader
 from treering.search.ranking import top_rows
 from treering.search.relations.contract import Items
-from treering.search.snapshot import Cosines, Doubt, Mask, Snapshot, Spread, Wanted
+from treering.search.snapshot import Cosines, Mask, Snapshot, Spread, Wanted
 from treering.search.vectors import Matrix
 from treering.views.fragments import store
 
@@ -226,9 +226,6 @@ class DatabaseMatrix:
             return self._vectors.exact(np.flatnonzero(rows) if rows.dtype == np.bool_ else rows)
         return self._vectors.exact(np.array([int(rows)]))[0]
 
-    def __matmul__(self, other: Any, /) -> Any:
-        return self._whole() @ other
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         whole = np.asarray(self._whole())
         return whole if dtype is None else whole.astype(dtype)
@@ -244,7 +241,8 @@ LIKENESS: Final = 8_192
 BESIDE: Final = 6
 """Rows on either side of each, whose scores count at it by the relations."""
 
-UNKNOWN: Final = Doubt(steps=1e6, rows=128)
+UNKNOWN: Final = 1e6
+MOST_BEHIND: Final = 128
 """The error of an estimated cosine is unknown. Terms added after the cosines may bring such rows to
 the front."""
 
@@ -339,7 +337,7 @@ class Sample:
         values[rows] = sampled
         values[looked_up] = cosines
         spread = Spread(centre, np.sqrt(max(variance, np.float32(0))), rows[self.is_drawn[which]])
-        return Cosines(values, union(looked_up), spread, UNKNOWN)
+        return Cosines(values, union(looked_up), spread, UNKNOWN, MOST_BEHIND)
 
 
 def _beside(snapshot: Snapshot, rows: Codes) -> Codes:

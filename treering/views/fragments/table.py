@@ -23,10 +23,9 @@ from treering.journal.vector_blocks import VectorBlock
 from treering.parallel import do_all, for_each
 from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
-from treering.search.metadata import Metadata
 from treering.search.relations.contract import MISSING, Items, RowChange
 from treering.search.snapshot import Names, Snapshot
-from treering.search.stored import SpaceColumns
+from treering.search.stored import Metadata, SpaceColumns
 from treering.split import Span
 from treering.views.fragments import store
 from treering.views.fragments.columns import Column, EmbeddedRows, Segment, VectorRows
