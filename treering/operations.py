@@ -19,8 +19,8 @@ from treering.views.memos.view import MemoView
 from treering.views.tree.view import TreeView
 
 Work = Literal["read", "write", "wait", "search"]
-"""Read and compute, change the space, wait for a language model or go over everything, or search
-in one pass with the other searches of the moment."""
+"""Read and compute, change the space, wait for a language model or go over everything, or search,
+with the query embedded together with those of the moment."""
 
 
 @dataclass(frozen=True, slots=True)

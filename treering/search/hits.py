@@ -41,30 +41,16 @@ class RowReader:
 
     def quotes(self, rows: Codes) -> list[Quote]:
         """Return the texts of the fragments at ``rows``, in the order given."""
-        numbers = rows.tolist()
-        new = [row for row in numbers if row not in self._read]
-        quotes = read_quotes(self.reader, self.corpus, self.snapshot, new)
-        self._read.update(zip(new, quotes, strict=True))
-        return [self._read[row] for row in numbers]
-
-
-def read_quotes(
-    reader: SpaceReader, corpus: FragmentSource, snapshot: Snapshot, rows: Sequence[int]
-) -> list[Quote]:
-    """Return the texts of the fragments at ``rows``, in the order given."""
-    if not rows:
-        return []
-    seqs, fragments = snapshot.entry[rows].tolist(), snapshot.fragment[rows].tolist()
-    spans, entry_by_seq = corpus.spans(reader, fragments), entries.there(reader, seqs)
-    return [
-        Quote(
-            seq,
-            entry_by_seq[seq],
-            cut(entry_by_seq[seq], spans.get(fragment)),
-            spans.get(fragment, (0, 0)),
-        )
-        for seq, fragment in zip(seqs, fragments, strict=True)
-    ]
+        numbers, read = rows.tolist(), self._read
+        if new := [row for row in numbers if row not in read]:
+            snapshot = self.snapshot
+            seqs, fragments = snapshot.entry[new].tolist(), snapshot.fragment[new].tolist()
+            spans = self.corpus.spans(self.reader, fragments)
+            entry_by_seq = entries.there(self.reader, seqs)
+            for row, seq, fragment in zip(new, seqs, fragments, strict=True):
+                entry, span = entry_by_seq[seq], spans.get(fragment)
+                read[row] = Quote(seq, entry, cut(entry, span), span or (0, 0))
+        return [read[row] for row in numbers]
 
 
 def hits(

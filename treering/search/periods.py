@@ -37,15 +37,10 @@ _MONTHS: Final = {
 }
 _DAY_S: Final = 86_400.0
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_UNITS: Final = ("week", "weekend", "month", "year")
-_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""The first month of each, in the north."""
+_UNITS: Final = ("week", "month", "year")
 
-_COUNTS: Final = {"a": 1, "an": 1, "a couple of": 2, "a few": 3, "few": 3} | {
-    word: count
-    for count, word in enumerate(("one", "two", "three", "four", "five", "six"), start=1)
-}
-_DAYS: Final = {"day": 1, "week": 7, "month": 30}
+_COUNTS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
 """How many days one unit has, and how many are meant when it is said to be ago."""
 
 _SINCE: Final = "since|from|seit|ab|depuis|desde"
@@ -63,7 +58,7 @@ _AND: Final = re.compile(r"\s*(?:and|und|y|et)\s+(?:the\s+)?")
 """The words between the two dates of one period; "and" only behind "between"."""
 
 _SIGNS: Final = frozenset(
-    {"ago", "last", "past", "previous", "this", "yesterday", "today", "tonight", "weekend"}
+    {"ago", "last", "past", "previous", "this", "yesterday", "today", "tonight"}
     | {*_WEEKDAYS, *_MONTHS}
 )
 """Words of a text that names a period without ``_DIGITS``."""
@@ -189,7 +184,7 @@ def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
             span = None if match["date"] in names else _read(read, match, now)
             if span is not None:
                 start, stop = match.span("date")
-                dates.append(_Date(start, stop, span, match, read in (_date, _season)))
+                dates.append(_Date(start, stop, span, match, read is _date))
                 # A date is read once: "May 2023" is not 2023 as well.
                 text = f"{text[:start]}{'#' * (stop - start)}{text[stop:]}"
     return dates
@@ -228,8 +223,6 @@ def _whole_forms() -> dict[str, _Read]:
         rf"{_DAY} (?:of |de )?{_MONTH}{_OF_YEAR}": _date,
         rf"(?<!\w){_MONTH} {_DAY}{_OF_YEAR}": _date,
         rf"(?<!\w){_MONTH},? (?:of |de |в )?{_YEAR}": _date,
-        # summer of 2023; a winter may be that of its beginning or that of its end
-        rf"\b(?P<season>spring|summer|autumn|fall)(?: of)? {_YEAR}": _season,
     }
 
 
@@ -247,7 +240,7 @@ def _alone_forms() -> dict[str, _Read]:
 
 def _counted_forms() -> dict[str, _Read]:
     """Return the forms of times that count back from now."""
-    number = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
+    number = rf"(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})"
     unit = "(?P<unit>day|week|month|year)"
     # "The last two weeks of the trip" are others, and "may last two weeks" is not a time.
     not_part = r"(?! (?:of|in|on|at|before|that|when)\b)"
@@ -256,7 +249,7 @@ def _counted_forms() -> dict[str, _Read]:
         r"yesterday|last night": _days_back(1),
         r"today|tonight|this morning": _days_back(0),
         rf"(?<!half ){number} {unit}s? ago": _ago,
-        rf"(?:last|past|previous) (?P<unit>{'|'.join((*_UNITS, *_WEEKDAYS, *_SEASONS))})": _last,
+        rf"(?:last|past|previous) (?P<unit>{'|'.join((*_UNITS, *_WEEKDAYS))})": _last,
         r"this (?P<unit>week|month|year)": _this,
         rf"(?<=\bthe )(?:last|past) {number} {unit}s?{not_part}": _lately,
     }
@@ -285,17 +278,6 @@ def _span(year: int, month: int, day: int) -> Span | None:
     return start, start + timedelta(days=days)
 
 
-def _season(match: re.Match[str], _: datetime) -> Span:
-    return _months(int(match["year"]), _SEASONS[match["season"]], 3)
-
-
-def _months(year: int, month: int, months: int) -> Span:
-    """Return so many months from one on, which may end in the year after."""
-    after = month + months - 1
-    end = datetime(year + after // 12, after % 12 + 1, 1)
-    return datetime(year, month, 1), end
-
-
 def _midnight(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -310,52 +292,36 @@ def _days_back(days: int) -> Callable[[re.Match[str], datetime], Span]:
 
 def _ago(match: re.Match[str], now: datetime) -> Span | None:
     """Return so many units back, roughly: two weeks ago is a week around that day."""
-    count, slack = _count(match["count"])
+    count, width = _count(match["count"]), _DAYS[match["unit"]]
     if match["unit"] == "year":
-        first, last = _span(now.year - count - slack, 0, 0), _span(now.year - count + slack, 0, 0)
-        return first and last and (first[0], last[1])
-    width = _DAYS[match["unit"]]
-    start = _midnight(now) - timedelta(days=(count + slack) * width + width // 2)
-    return start, start + timedelta(days=(2 * slack + 1) * width)
+        return _span(now.year - count, 0, 0)
+    start = _midnight(now) - timedelta(days=count * width + width // 2)
+    return start, start + timedelta(days=width)
 
 
-def _count(words: str) -> tuple[int, int]:
-    """Return a number in words or digits, and how much it may be more or less."""
-    return int(words) if words.isdigit() else _COUNTS[words], 2 * words.endswith("few")
+def _count(words: str) -> int:
+    return int(words) if words.isdigit() else _COUNTS[words]
 
 
 def _lately(match: re.Match[str], now: datetime) -> Span:
     """Return so many units back until today, and today."""
-    count, slack = _count(match["count"])
-    days = 365 if match["unit"] == "year" else _DAYS[match["unit"]]
-    today = _midnight(now)
-    return today - timedelta(days=(count + slack) * days), today + timedelta(days=1)
+    today, days = _midnight(now), _count(match["count"]) * _DAYS[match["unit"]]
+    return today - timedelta(days=days), today + timedelta(days=1)
 
 
 def _last(match: re.Match[str], now: datetime) -> Span | None:
-    """Return the unit before the present one, or the latest such day or season that is over."""
+    """Return the unit before the present one, or the latest such day that is over."""
     unit, today = match["unit"], _midnight(now)
     monday = today - timedelta(days=today.weekday())
     if unit in _WEEKDAYS:
-        start = _latest(_WEEKDAYS.index(unit), now)
+        start = today - timedelta(days=(today.weekday() - _WEEKDAYS.index(unit) - 1) % 7 + 1)
         return start, start + timedelta(days=1)
-    if unit in _SEASONS:
-        seasons = (_months(now.year - back, _SEASONS[unit], 3) for back in range(3))
-        return next(season for season in seasons if season[1] <= now)
     if unit == "week":
         return monday - timedelta(days=7), monday
-    if unit == "weekend":
-        return monday - timedelta(days=2), monday
     if unit == "month":
         end = today.replace(day=1)
         return (end - timedelta(days=1)).replace(day=1), end
     return _span(now.year - 1, 0, 0)
-
-
-def _latest(weekday: int, now: datetime) -> datetime:
-    """Return when the latest such day began that is over."""
-    today = _midnight(now)
-    return today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
 
 
 def _this(match: re.Match[str], now: datetime) -> Span | None:

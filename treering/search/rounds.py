@@ -26,6 +26,7 @@ from treering.search.stored import GroupColumns
 from treering.search.vectors import Block, VectorBlocks
 
 if TYPE_CHECKING:
+    from treering.search.hits import RowReader
     from treering.search.searcher import Search
 
 
@@ -41,6 +42,7 @@ class RoundRanking:
     scores: Floats
     rounds: Ranking
     round_of: Codes
+    rows: RowReader | None = None
 
     def confidence(self, rows: Codes) -> list[float]:
         """Return the probability of the round of each row that it answers the query."""
@@ -87,11 +89,11 @@ class RoundRanker:
         self._version = 0
         self._held: tuple[Snapshot, Codes] | None = None
 
-    def rank(self, reader: SpaceReader, snapshot: Snapshot, search: Search) -> RoundRanking:
+    def rank(self, rows: RowReader, search: Search) -> RoundRanking:
         """Rank as ``pipeline.rank`` does, with rounds in the place of fragments."""
-        rounds, round_of = self.group(reader, snapshot)
+        rounds, round_of = self.group(rows.reader, rows.snapshot)
         ranking = rank(rounds, self._relations, search)
-        return RoundRanking(snapshot, ranking.scores[round_of], ranking, round_of)
+        return RoundRanking(rows.snapshot, ranking.scores[round_of], ranking, round_of, rows)
 
     def group(self, reader: SpaceReader, snapshot: Snapshot) -> tuple[Snapshot, Codes]:
         """Return a snapshot with a row for each round, and the round of every fragment."""

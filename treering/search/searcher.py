@@ -29,7 +29,7 @@ from treering.search.context import (
     fill,
 )
 from treering.search.filters import allowed_rows
-from treering.search.hits import Groups, RowReader, hits, holding_first, read_quotes, represent_all
+from treering.search.hits import Groups, RowReader, hits, holding_first, represent_all
 from treering.search.lexical import Corpus
 from treering.search.marks import Marker, mark_nothing
 from treering.search.pipeline import measure, rank
@@ -169,11 +169,9 @@ class Searcher:
 
     def hits(self, reader: SpaceReader, ranking: RankedRows, rows: Codes) -> list[Hit]:
         """Return the fragments at ``rows`` of a ranking as marked hits, in the order given."""
-        rows_reader = ranking.rows if isinstance(ranking, Ranking) else None
-        if rows_reader is not None and rows_reader.reader is reader:
-            quotes = rows_reader.quotes(rows)  # those that a signal has read are not read again
-        else:
-            quotes = read_quotes(reader, self._corpus, ranking.snapshot, rows.tolist())
+        # Those that a signal has read are not read again.
+        read = ranking.rows or RowReader(reader, self._corpus, ranking.snapshot, None)
+        quotes = read.quotes(rows)
         return hits(ranking, rows, quotes, self._marks(reader, quotes), reader.name)
 
     def counts(self, search: Search) -> SpaceCounts | None:
@@ -348,7 +346,7 @@ class Searcher:
     ) -> RankedRows:
         rows = self._row_reader(reader, snapshot, search, allowed)
         if search.chat_unit == "rounds" and "chat" in snapshot.kinds:
-            return self.rounds.rank(reader, snapshot, search)
+            return self.rounds.rank(rows, search)
         return rank(snapshot, self._relations, search, rows)
 
     def _row_reader(

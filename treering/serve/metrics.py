@@ -74,7 +74,7 @@ class Metrics:
         )
         self.batches = Histogram(
             "treering_search_batch_size",
-            "Searches done in one pass.",
+            "Searches embedded together.",
             buckets=BATCHES,
             registry=self._registry,
         )
