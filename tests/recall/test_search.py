@@ -209,7 +209,7 @@ def test_what_a_crash_left_undone_is_found_by_the_next_search(
 ) -> None:
     memory = open_memory()
     with monkeypatch.context() as crash:
-        crash.setattr(memory._views, "build", lambda *_, **__: None)  # killed right after the commit
+        crash.setattr(memory._views, "build", lambda *_, **__: None)  # killed after the commit
         assert memory.add("Porto lies on a river.").pending == 1
     assert memory.search("Porto")[0].text == "Porto lies on a river."
     assert memory.stats().pending == {}
