@@ -563,10 +563,8 @@ class Memory:
         Raises InputError (then nothing was stored), LLMNotConfigured, LLMUnavailable,
         LLMReplyError.
         """
-        policy = space_policy(self._space, policy)
-        return self._conversations.reply(
-            message, policy, source, budget, speaker=speaker, spaces=spaces
-        )
+        policy, talk = space_policy(self._space, policy), self._conversations
+        return talk.reply(talk.begin(message, policy, source, budget, speaker, spaces))
 
     def chat_stream(
         self,
@@ -583,10 +581,8 @@ class Memory:
         Parameters and errors are those of ``chat``; errors of the model are raised while the stream
         is read. See ``ChatStream``.
         """
-        policy = space_policy(self._space, policy)
-        return self._conversations.stream(
-            message, policy, source, budget, speaker=speaker, spaces=spaces
-        )
+        policy, talk = space_policy(self._space, policy), self._conversations
+        return talk.stream(talk.begin(message, policy, source, budget, speaker, spaces))
 
     def chat_prompt(
         self,

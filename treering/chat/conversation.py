@@ -100,92 +100,16 @@ class Conversations:
         sources = self._sources(count, settings, spaces)
         return build(message, history, policy, sources, limit, count, settings)
 
-    def reply(
+    def begin(
         self,
         message: str,
         policy: Policy,
         source: str,
         budget: int | str | None,
-        record: RoundRecord | None = None,
         speaker: str | None = None,
         spaces: Sequence[str] | None = None,
-    ) -> Answer:
-        """One round. Raises InputError before it stores the message, LLMError after that."""
-        llm = self._account.llm()
-        round_ = self._store_message(message, source, budget, record, speaker, spaces)
-        with self._giving_up_on_failure(round_):
-            prompt, digests = self._prompt(round_, policy)
-            reply = llm.complete(prompt.messages, **round_.sampling)
-            answer = self._store_reply(round_, prompt, digests, reply, record)
-        self._follow(source, policy)
-        return answer
-
-    def stream(
-        self,
-        message: str,
-        policy: Policy,
-        source: str,
-        budget: int | str | None,
         record: RoundRecord | None = None,
-        speaker: str | None = None,
-        spaces: Sequence[str] | None = None,
-    ) -> ChatStream:
-        """As ``reply``, piece by piece; the model's errors are raised while iterating."""
-        llm = self._account.llm()
-        round_ = self._store_message(message, source, budget, record, speaker, spaces)
-        with self._giving_up_on_failure(round_):
-            prompt, digests = self._prompt(round_, policy)
-            pieces = llm.stream(prompt.messages, **round_.sampling)
-
-        def remember(reply: Reply) -> Answer:
-            answer = self._store_reply(round_, prompt, digests, reply, record)
-            self._follow(source, policy)
-            return answer
-
-        return ChatStream(pieces, prompt, remember, lambda: self._give_up(round_))
-
-    def digests(self, ids_shown: Collection[str]) -> Mapping[str, bytes]:
-        """The digests of entries that a model is shown, and of those quoted as newer than them."""
-        with self._space.read() as reader:
-            by_seq = entries.by_seq(reader, entries.seqs_of(reader, reader.id, ids_shown))
-            quotes = [Quote.whole(seq, entry) for seq, entry in by_seq.items()]
-            marks = self._views.marking.marks(reader, quotes)
-            newer = (one for mark in marks for one in (mark.superseded_by, mark.stale))
-            named = {statement.entry_id for statement in newer if statement is not None}
-            return entries.digests(reader, reader.id, named.union(ids_shown))
-
-    def changed(self, digests: Mapping[str, bytes]) -> list[str]:
-        """The ids among those of ``digests`` that are gone since, or hold another text."""
-        with self._space.read() as reader:
-            return _changed_entries(reader, digests)
-
-    def note_shown(self, replies: Collection[str], ids_shown: Collection[str]) -> None:
-        """Note, by ids, the entries shown to the model for replies that are stored elsewhere."""
-        with self._space.write() as writer:
-            writing.note_shown(writer, writer.id, replies, ids_shown)
-
-    def _sources(
-        self,
-        count: CountTokens,
-        settings: SpaceSettings,
-        spaces: Sequence[str] | None,
-        hidden: frozenset[str] = frozenset(),
-    ) -> MemorySources:
-        if spaces is None:
-            asked = AskedSpaces.of_one(self._views, settings)
-        else:
-            asked = replace(self._beside.ask(spaces), settings=settings)
-        return MemorySources(self._views, asked, count, hidden)
-
-    def _store_message(
-        self,
-        message: str,
-        source: str,
-        budget: int | str | None,
-        record: RoundRecord | None,
-        speaker: str | None,
-        spaces: Sequence[str] | None,
-    ) -> _Round:
+    ) -> ChatRound:
         """Store a message, durable on return, before anything else of the round can fail.
 
         A message that is said again because it got no reply is stored already. The transaction
@@ -220,11 +144,69 @@ class Conversations:
             if record is not None:
                 record.keep_message(writer, stored)
             digests = entries.digests(writer, space, stored | ids(history))
-            return _Round(
-                source, message, stored, history, within, digests, count, settings, spaces
+            return ChatRound(
+                *(source, message, stored, history, within, digests, count, settings, spaces),
+                *(policy, record),
             )
 
-    def _prompt(self, round_: _Round, policy: Policy) -> tuple[ChatPrompt, Mapping[str, bytes]]:
+    def reply(self, begun: ChatRound) -> Answer:
+        """Ask the model for the reply of a round, and remember it. Raises LLMError."""
+        llm = self._account.llm()
+        with self._giving_up_on_failure(begun):
+            prompt, digests = self._prompt(begun)
+            reply = llm.complete(prompt.messages, **begun.sampling)
+            answer = self._store_reply(begun, prompt, digests, reply)
+        self._follow(begun)
+        return answer
+
+    def stream(self, begun: ChatRound) -> ChatStream:
+        """As ``reply``, piece by piece; the model's errors are raised while iterating."""
+        llm = self._account.llm()
+        with self._giving_up_on_failure(begun):
+            prompt, digests = self._prompt(begun)
+            pieces = llm.stream(prompt.messages, **begun.sampling)
+
+        def remember(reply: Reply) -> Answer:
+            answer = self._store_reply(begun, prompt, digests, reply)
+            self._follow(begun)
+            return answer
+
+        return ChatStream(pieces, prompt, remember, lambda: self._give_up(begun))
+
+    def digests(self, ids_shown: Collection[str]) -> Mapping[str, bytes]:
+        """The digests of entries that a model is shown, and of those quoted as newer than them."""
+        with self._space.read() as reader:
+            by_seq = entries.by_seq(reader, entries.seqs_of(reader, reader.id, ids_shown))
+            quotes = [Quote.whole(seq, entry) for seq, entry in by_seq.items()]
+            marks = self._views.marking.marks(reader, quotes)
+            newer = (one for mark in marks for one in (mark.superseded_by, mark.stale))
+            named = {statement.entry_id for statement in newer if statement is not None}
+            return entries.digests(reader, reader.id, named.union(ids_shown))
+
+    def changed(self, digests: Mapping[str, bytes]) -> list[str]:
+        """The ids among those of ``digests`` that are gone since, or hold another text."""
+        with self._space.read() as reader:
+            return _changed_entries(reader, digests)
+
+    def note_shown(self, replies: Collection[str], ids_shown: Collection[str]) -> None:
+        """Note, by ids, the entries shown to the model for replies that are stored elsewhere."""
+        with self._space.write() as writer:
+            writing.note_shown(writer, writer.id, replies, ids_shown)
+
+    def _sources(
+        self,
+        count: CountTokens,
+        settings: SpaceSettings,
+        spaces: Sequence[str] | None,
+        hidden: frozenset[str] = frozenset(),
+    ) -> MemorySources:
+        if spaces is None:
+            asked = AskedSpaces.of_one(self._views, settings)
+        else:
+            asked = replace(self._beside.ask(spaces), settings=settings)
+        return MemorySources(self._views, asked, count, hidden)
+
+    def _prompt(self, round_: ChatRound) -> tuple[ChatPrompt, Mapping[str, bytes]]:
         """The prompt for a message, and the digests of the entries of both.
 
         The message must not be found as the best evidence for itself.
@@ -233,7 +215,9 @@ class Conversations:
         history, gone = round_.history, frozenset[str]()
         for _ in range(PROMPT_BUILDS):
             sources = self._sources(count, settings, round_.spaces, round_.entries)
-            prompt = build(round_.message, history, policy, sources, round_.budget, count, settings)
+            prompt = build(
+                round_.message, history, round_.policy, sources, round_.budget, count, settings
+            )
             ids_shown = prompt.entries | round_.entries
             digests = self.digests(ids_shown)
             # A second prompt shows nothing that was forgotten while the first one was built. An id
@@ -249,7 +233,7 @@ class Conversations:
         return prompt, {**digests, **digests_then}
 
     @contextmanager
-    def _giving_up_on_failure(self, round_: _Round) -> Iterator[None]:
+    def _giving_up_on_failure(self, round_: ChatRound) -> Iterator[None]:
         """Give the message up if the round fails or is interrupted: it can then be said again."""
         answered = False
         try:
@@ -259,7 +243,7 @@ class Conversations:
             if not answered:
                 self._give_up(round_)
 
-    def _give_up(self, round_: _Round) -> None:
+    def _give_up(self, round_: ChatRound) -> None:
         try:
             with self._space.write() as writer:
                 asker = self._space.database.presence()
@@ -270,11 +254,10 @@ class Conversations:
 
     def _store_reply(
         self,
-        round_: _Round,
+        round_: ChatRound,
         prompt: ChatPrompt,
         digests: Mapping[str, bytes],
         reply: Reply,
-        record: RoundRecord | None,
     ) -> Answer:
         """The reply, remembered. Raises LLMReplyError if it cannot be, ReplyDiscarded.
 
@@ -298,23 +281,23 @@ class Conversations:
             said = self._intake.said(writer, round_.source, _message("assistant", answer.text))
             writing.note_shown(writer, writer.id, said.ids, digests.keys())
             claims.mark_answered(writer, writer.id, round_.entries)
-            if record is not None:
-                record.keep_answer(writer, answer)
+            if round_.record is not None:
+                round_.record.keep_answer(writer, answer)
         return answer
 
-    def _follow(self, source: str, policy: Policy) -> None:
+    def _follow(self, round_: ChatRound) -> None:
         """Index the round, write memos, and let a tree of each round grow.
 
         The round is complete, so a failure here only delays.
         """
         self._views.build()
-        if policy.writes_memos:
-            self._views.write_memos(source)
+        if round_.policy.writes_memos:
+            self._views.write_memos(round_.source)
         self._views.grow_tree()
 
 
 @dataclass(frozen=True, slots=True)
-class _Round:
+class ChatRound:
     """A round without a reply: its message, stored in ``entries``, and the conversation before it.
 
     ``budget`` bounds the prompt, in units that ``count`` counts. ``digests`` are those of the
@@ -330,6 +313,8 @@ class _Round:
     count: CountTokens
     settings: SpaceSettings
     spaces: Sequence[str] | None
+    policy: Policy
+    record: RoundRecord | None
 
     @property
     def sampling(self) -> Sampling:

@@ -68,10 +68,11 @@ async def chat(asked: ChatRequest, request: Request, tenant: Asking, once: OnceO
     if asked.stream:
         return await _stream_reply(asked, policy, tenant, once)
 
-    said = asked.message, policy, asked.source, asked.budget
+    said = (asked.message, policy, asked.source, asked.budget, asked.speaker, asked.spaces)
 
     def work(record: RoundRecord | None) -> Answer:
-        return tenant.conversations().reply(*said, record, asked.speaker, asked.spaces)
+        talk = tenant.conversations()
+        return talk.reply(talk.begin(*said, record))
 
     return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
 
@@ -83,11 +84,11 @@ async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once
     def put(piece: str) -> None:
         loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
-    said = asked.message, policy, asked.source, asked.budget
+    said = (asked.message, policy, asked.source, asked.budget, asked.speaker, asked.spaces)
 
     def work(record: RoundRecord | None) -> Answer:
         talk = tenant.conversations()
-        return _read(talk.stream(*said, record, asked.speaker, asked.spaces), put, left)
+        return _read(talk.stream(talk.begin(*said, record)), put, left)
 
     reading = start_task(once.execute(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True))
     reading.add_done_callback(lambda _: pieces.put_nowait(_END))
