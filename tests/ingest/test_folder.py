@@ -148,22 +148,6 @@ def test_a_folder_that_lost_most_of_its_files_is_synced_only_by_force(
     assert memory.add(drive).added == 3
 
 
-def test_a_folder_without_known_files_is_synced(memory: Memory, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    assert memory.add(tmp_path / "empty", sync=True).gone == ()
-    (tmp_path / "empty" / "first.md").write_text("The first one.")
-    assert memory.add(tmp_path / "empty", sync=True).added == 1
-
-
-def test_a_folder_whose_files_were_sorted_anew_is_synced(memory: Memory, notes: Path) -> None:
-    memory.add(notes)
-    (notes / "old").mkdir()
-    for name in ("boiler.md", "guitar.md", "travel"):
-        (notes / name).rename(notes / "old" / name)
-    receipt = memory.add(notes, sync=True)
-    assert (receipt.moved, receipt.removed, receipt.gone) == (3, 0, ())
-
-
 def test_what_was_changed_while_a_folder_moved_is_gone_from_where_it_was(
     memory: Memory, notes: Path
 ) -> None:

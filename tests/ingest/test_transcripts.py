@@ -385,19 +385,6 @@ def test_a_treering_export_is_taken_in_by_its_path(
     assert list(other.entries()) == list(memory.entries())
 
 
-def test_what_was_imported_survives_export_and_import(
-    memory: Memory, open_memory: Open, tmp_path: Path
-) -> None:
-    path = write_whatsapp(tmp_path)
-    memory.import_(path)
-    other = open_memory(tmp_path / "other.db")
-    other.import_(memory.export())
-    assert [(one.id, one.text) for one in other.entries()] == [
-        (one.id, one.text) for one in memory.entries()
-    ]
-    assert other.import_(path).added == 0
-
-
 def test_the_format_of_another_package_is_read_as_treerings_own(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

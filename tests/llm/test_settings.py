@@ -47,22 +47,15 @@ def test_the_environment_names_server_model_key_and_window() -> None:
     assert played.requests[0].headers["authorization"] == "Bearer k1"
 
 
-def test_openais_key_goes_to_openais_base_url() -> None:
-    with server.playing(server.says("ok")) as played:
-        environ = {
-            "OPENAI_BASE_URL": played.url,
-            "OPENAI_API_KEY": "k2",
-            "TREERING_LLM_MODEL": "m",
-        }
-        told(open_llm(environ=environ))
-    assert played.requests[0].headers["authorization"] == "Bearer k2"
-
-
-def test_openais_key_goes_to_no_other_server() -> None:
+@pytest.mark.parametrize("is_openai", [True, False])
+def test_openais_key_goes_to_openais_base_url_and_to_no_other_server(is_openai: bool) -> None:
     with server.playing(server.says("ok")) as played:
         environ = {"OPENAI_API_KEY": "k2", "TREERING_LLM_MODEL": "m"}
-        told(open_llm(played.url, environ=environ))
-    assert "k2" not in played.requests[0].headers["authorization"]
+        if is_openai:
+            told(open_llm(environ=environ | {"OPENAI_BASE_URL": played.url}))
+        else:
+            told(open_llm(played.url, environ=environ))
+    assert ("k2" in played.requests[0].headers["authorization"]) == is_openai
 
 
 def test_openais_key_and_a_model_mean_openai() -> None:
