@@ -16,7 +16,6 @@ from typing import Any, Final, Self
 import treering
 from treering.bulk.worker import MAX_LOST, Derived, Worker, WorkerTask
 from treering.embed.contract import Embedder
-from treering.embed.minilm import MiniLM
 from treering.errors import InputError, MissingExtra, TreeringError, WorkersLost
 
 _AUTH_MODE: Final = "RAY_AUTH_MODE"
@@ -50,14 +49,8 @@ class RayActors:
     def __init__(self, embedder: str | Embedder, size: int | None, address: str) -> None:
         with ExitStack() as stack:
             stack.enter_context(_connect(address))
-            self._gpus = 0 if embedder == MiniLM.name else int(_resource("GPU"))
-            self.size = _size(size, self._gpus)
-            remote: Any = ray.remote(
-                num_cpus=1,
-                num_gpus=self._gpus / self.size if self._gpus else 0,
-                max_restarts=-1,
-                max_task_retries=MAX_LOST - 1,
-            )
+            self.size = _size(size)
+            remote: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=MAX_LOST - 1)
             make = remote(_Actor).remote
             self._actors = [make(embedder) for _ in range(self.size)]
             for actor in self._actors:
@@ -101,20 +94,16 @@ class _Actor(Worker):
         return treering.__version__
 
 
-def _size(asked: int | None, gpus: int) -> int:
-    """Return the number of actors: by default one for each GPU, or processor."""
-    processors = int(_resource("CPU"))
+def _size(asked: int | None) -> int:
+    """Return the number of actors: by default one for each processor."""
+    resources: Any = ray.cluster_resources  # it is untyped
+    processors = int(resources().get("CPU", 0))
     if asked is not None and asked > processors:
         raise InputError(
             f"workers is {asked}, and the cluster has {processors} processors; give at most that",
             param="workers",
         )
-    return asked or min(gpus or processors, processors) or 1
-
-
-def _resource(name: str) -> float:
-    resources: Any = ray.cluster_resources  # it is untyped
-    return float(resources().get(name, 0))
+    return asked or processors or 1
 
 
 @contextmanager

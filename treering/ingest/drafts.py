@@ -157,8 +157,9 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft
     role = _checked_name(message.get("role"), f"{what}: role")
     name = _checked_name(message.get("name"), f"{what}: name")
     at = message.get("at")
+    text = envelope.clean(check_text(_content(message, what), what))
     return Draft(
-        text=_clean_text(message, envelope, what),
+        text=text if text.strip() else PRIVATE_ONLY,
         kind=envelope.kind or "chat",
         at=envelope.at if at is None else parse_time(at, what),
         speaker=name or envelope.speaker or role,
@@ -206,11 +207,6 @@ def _checked_name(name: object, what: str) -> str | None:
 @lru_cache(maxsize=MOST_NAMES)
 def _sound_name(name: object) -> str | None:
     return checked_name(name, "name")
-
-
-def _clean_text(message: Mapping[str, Any], envelope: Envelope, what: str) -> str:
-    text = envelope.clean(check_text(_content(message, what), what))
-    return text if text.strip() else PRIVATE_ONLY
 
 
 def _content(message: Mapping[str, Any], what: str) -> str:

@@ -161,7 +161,8 @@ def read_file(
     Raises TextEncodingError, EmptyText, InputError, MissingExtra, and OSError.
     """
     _refuse_conversations(path, envelope)
-    if not _is_document(path, envelope):
+    name = format_of(path)
+    if name is None or (name, envelope.kind) == (HTML, "code"):  # which stays as it is written
         if envelope.encoding is None and _is_binary(path):
             raise InputError(f"{path} is {_why_binary(path)}; treering reads {READABLE}")
         front = FrontMatter()
@@ -249,12 +250,6 @@ def _table_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
 
 def _is_table(path: Path, envelope: Envelope) -> bool:
     return path.suffix.lower() in _DELIMITER_BY_SUFFIX and envelope.kind in (None, "text")
-
-
-def _is_document(path: Path, envelope: Envelope) -> bool:
-    """Whether a library reads the file; HTML that is added as code stays as it is written."""
-    name = format_of(path)
-    return name is not None and (name, envelope.kind) != (HTML, "code")
 
 
 def _messages(path: Path, envelope: Envelope) -> Iterator[Mapping[str, Any]] | None:

@@ -198,7 +198,8 @@ class Intake:
         Raises InputError naming the line that cannot be read.
         """
         stream = iter(lines)
-        header = _header(stream)
+        header = exchange.read_header(stream)
+        space_settings.read(header.settings)  # refuses what a later search would stumble over
         with self._space.read() as reader:
             others = header.settings and header.settings != ledger.settings(reader)
             leaves = others and not settings and entries.count(reader, "entry", reader.id) > 0
@@ -362,13 +363,6 @@ class Intake:
             return receipt
 
         return self._space.change(store)
-
-
-def _header(stream: Iterator[str]) -> exchange.ExportHeader:
-    """The header of an export, with settings that a space can have. Raises InputError."""
-    header = exchange.read_header(stream)
-    space_settings.read(header.settings)  # refuses what a later search would stumble over
-    return header
 
 
 def _export_items(stream: Iterator[str], keeps: bool, held: list[Item]) -> Iterator[Item]:

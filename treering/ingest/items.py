@@ -76,7 +76,7 @@ def store_items(
     """
     same: SameText = {}
     receipts: list[Receipt] = []
-    for (source, _), group in groupby(items, key=_kind_of):
+    for (source, _), group in groupby(items, lambda item: (item[0], isinstance(item[1], Draft))):
         members = [item for _, item in group]
         drafts = [item for item in members if isinstance(item, Draft)]
         if drafts:
@@ -182,7 +182,3 @@ def _new_ids(writer: SpaceWriter, drafts: Sequence[Draft]) -> list[Draft]:
             new.append(draft)
             here |= {draft.id} if draft.id else set()
     return new
-
-
-def _kind_of(item: Item) -> tuple[str, bool]:
-    return item[0], isinstance(item[1], Draft)

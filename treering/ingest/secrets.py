@@ -204,15 +204,12 @@ def _parts_with_digits(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _matches(kind: str, pattern: re.Pattern[str], text: str, offset: int) -> Iterator[Secret]:
+    # In other kinds groups are parts of the secret, and all of it is.
+    group = 1 if kind in _NAMED_VALUES and pattern.groups else 0
     for match in pattern.finditer(text):
-        start, end = match.span(_value_group(kind, pattern))
+        start, end = match.span(group)
         if _stands_alone(text, start, end):
             yield Secret(kind, offset + start, offset + end)
-
-
-def _value_group(kind: str, pattern: re.Pattern[str]) -> int:
-    """The group that is the secret; elsewhere groups are parts of it, and all of it is."""
-    return 1 if kind in _NAMED_VALUES and pattern.groups else 0
 
 
 _NAMED_VALUES = frozenset({"Bearer Token", "Basic Auth Credentials", "AWS Access Key"})
