@@ -126,7 +126,6 @@ class Memory:
         self._views = Views(self._space, embedder, self._account, self._exact, self._code_roots)
         self._intake = Intake(self._space, self._views.eraser)
         self._beside = SpacesBeside(self._views, llm, open_beside)
-        self._views.settler.warn_of_outdated()
 
     @classmethod
     def open(

@@ -26,19 +26,17 @@ from tests.postgres_server import (
 )
 from treering import Memory
 from treering.arrays import Codes
-from treering.errors import InputError, JournalError
+from treering.errors import JournalError
 from treering.journal import blocks
 from treering.journal.postgres import nearest, vacuum
-from treering.journal.postgres.location import Location
 from treering.journal.postgres.nearest import PgConnection
-from treering.records import Filter, Hit
+from treering.records import Hit
 from treering.search import pipeline
 from treering.search.relations.contract import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
-from treering.search.searcher import Search
 from treering.search.snapshot import Cosines, Wanted
-from treering.views.candidates import database_vectors, source
+from treering.views.candidates import database_vectors
 
 LIMIT = 100
 NEAREST = 32
@@ -161,20 +159,6 @@ def test_of_the_ten_best_97_in_100_are_found_where_a_question_names_a_time(
     assert_97_in_100_are_found(same, questions, mode="dense")
 
 
-def test_all_that_tie_with_the_last_of_the_best_by_words_are_taken(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(database_vectors, "BY_WORDS", 2)
-    monkeypatch.setattr(database_vectors, "MOST_TIED", 4)
-    bm25 = np.array([0, 1, 3, 2, 2, 0, 2], dtype=np.float32)
-    assert database_vectors._best_by_words(bm25, None).tolist() == [2, 3, 4, 6]
-    assert database_vectors._best_by_words(np.minimum(bm25, 1), None).tolist() == [1, 2, 3, 4]
-    allowed = np.array([True, True, False, True, True, True, False])
-    assert database_vectors._best_by_words(bm25, allowed).tolist() == [3, 4]
-    assert database_vectors._best_by_words(bm25[:2], allowed[:2]).tolist() == [1]
-    assert not len(database_vectors._best_by_words(bm25, np.zeros(7, dtype=np.bool_)))
-
-
 def test_what_the_best_hits_bring_to_the_front_is_looked_up(
     same: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,13 +169,6 @@ def test_what_the_best_hits_bring_to_the_front_is_looked_up(
     monkeypatch.setattr(corpus_source, "_drawn", 4)  # else the sample is the whole space
     monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())
     assert_97_in_100_are_found(same, corpus.questions(np.random.default_rng(5), 30))
-
-
-def test_a_filter_that_keeps_many_is_asked_of_the_index(
-    same: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database_vectors, "FEW", 20)
-    test_of_the_ten_best_97_in_100_are_found(same, "speaker")
 
 
 def test_promising_rows_that_are_neither_near_nor_alike_are_looked_up(
@@ -243,27 +220,6 @@ def test_scores_are_the_same_where_the_sample_is_the_whole_space(
             assert one.why.cosine == pytest.approx(other.why.cosine, abs=1e-4)
 
 
-def test_a_small_sample_changes_scores_little(same: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus_source = same.found._views.searcher._corpus
-    assert isinstance(corpus_source, source.CandidateSource)
-    monkeypatch.setattr(corpus_source, "_drawn", 24)
-    monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())
-    for question in corpus.questions(np.random.default_rng(8), 5):
-        exact, found = (memory.search(question, k=1)[0] for memory in (same.exact, same.found))
-        assert exact.score == pytest.approx(found.score, rel=0.1)
-        assert exact.confidence == pytest.approx(found.confidence, abs=0.15)
-
-
-def test_a_context_and_several_queries_are_the_same(same: Pair) -> None:
-    questions = corpus.questions(np.random.default_rng(9), 3)
-    exact, found = (memory.search_many(questions, k=3) for memory in (same.exact, same.found))
-    assert [places(hits) for hits in exact] == [places(hits) for hits in found]
-    exact_text, found_text = (
-        memory.context(questions[0], budget=300).text for memory in (same.exact, same.found)
-    )
-    assert exact_text == found_text
-
-
 def test_a_relation_that_needs_all_vectors_gets_them(
     same: Pair, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -274,18 +230,6 @@ def test_a_relation_that_needs_all_vectors_gets_them(
     )
     assert len(set(places(exact)) & set(places(found))) >= 4
     assert "needs all vectors" in caplog.text
-
-
-def test_rounds_are_made_of_all_fragments(same: Pair) -> None:
-    question = corpus.questions(np.random.default_rng(11), 1)[0]
-    results = [
-        memory._views.searcher.search(
-            Search(question, Filter(), "hybrid", memory._views.planner.plan(None, None), "rounds"),
-            3,
-        )
-        for memory in (same.exact, same.found)
-    ]
-    assert places(results[0]) == places(results[1])
 
 
 def test_what_is_added_after_the_index_was_made_is_found(changing: Pair) -> None:
@@ -364,13 +308,6 @@ def test_another_model_is_indexed_in_the_place_of_the_first(changing: Pair) -> N
     assert len(names) == 1
 
 
-def test_a_space_that_is_made_anew_is_searched_as_before(changing: Pair) -> None:
-    question = corpus.questions(np.random.default_rng(14), 1)[0]
-    before = places(changing.found.search(question, k=10))
-    changing.exact.rebuild("fragments")
-    assert places(changing.found.search(question, k=10)) == before
-
-
 def test_a_removed_space_leaves_nothing_in_the_index(changing: Pair) -> None:
     changing.found.add("Something else.", source="x")
     changing.found.forget_space("default")
@@ -424,12 +361,6 @@ def test_without_the_extension_settle_says_what_to_do_and_so_with_an_old_one() -
         with pytest.raises(JournalError, match=r"is 0\.7\.4, and 0\.8 or newer .* UPDATE"):
             memory.settle()
         assert len(memory.search("text", k=3)) == 3
-
-
-@pytest.mark.parametrize("limit", ["0", "all", "-1"])
-def test_a_limit_that_is_none_is_refused(limit: str) -> None:
-    with pytest.raises(InputError, match="limit is"):
-        Location.parse(f"postgresql://ana@db/life?limit={limit}")
 
 
 def test_a_sample_stands_for_its_space_until_that_has_changed_much(same: Pair) -> None:

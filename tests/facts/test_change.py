@@ -9,7 +9,6 @@ from treering.views.facts.change import (
     DatedStatement,
     Sense,
     Statement,
-    attribute_key,
     find_superseded,
 )
 from treering.views.facts.forms import read_forms
@@ -98,8 +97,3 @@ def test_a_model_says_which_attributes_have_one_value() -> None:
     assert find_superseded(more) == []
     gone = stated("child", "Ada", 2, single=False, sense="ended")
     assert find_superseded([*more, gone]) == [(more[0], gone)]
-
-
-def test_wordings_of_an_attribute_meet_in_one() -> None:
-    assert {attribute_key(name) for name in ("Phone  number", "mobile", "phone")} == {"phone"}
-    assert attribute_key("favourite colour") == "favorite color"

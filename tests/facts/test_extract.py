@@ -304,18 +304,6 @@ def test_facts_depend_on_what_was_said_when_not_on_the_order_of_adding(open_memo
     assert len(seen) == 1
 
 
-def test_a_rebuild_gives_the_same_facts_and_asks_no_model_again(open_memory: Open) -> None:
-    llm = ScriptedLLM(german)
-    memory = open_memory(llm=llm)
-    say(memory, *GERMAN, "I work at Bosch.", "I no longer work at Bosch.")
-    extract(memory)
-    before = {*map(str, memory.facts.all())}
-    asked = len(llm.requests)
-    memory.rebuild("facts")
-    assert {*map(str, memory.facts.all())} == before
-    assert len(llm.requests) == asked
-
-
 KILLED = """
 import os, signal, sys
 from tests.embedders import HashingEmbedder

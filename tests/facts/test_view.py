@@ -33,13 +33,6 @@ def test_a_hit_says_that_it_is_superseded_and_by_what(memory: Memory) -> None:
     assert {entry.id for entry in memory.entries()} == {older, newer}
 
 
-def test_the_newer_statement_comes_first_where_only_one_fits(memory: Memory) -> None:
-    moved(memory)
-    text = str(memory.context("I live in Berlin near the river", budget=40))
-    assert "I relocated to Porto." in text
-    assert "near the river" not in text
-
-
 def test_facts_are_listed_with_what_superseded_them(memory: Memory) -> None:
     older, newer = moved(memory)
     [current] = memory.facts.current("Ana")
@@ -128,12 +121,3 @@ def test_the_facts_of_one_subject_are_read_without_those_of_others(
     found = memory.facts.history("Ana", "residence", as_of)
     assert [fact.entry_id for fact in found] == [older, newer]
     assert {one.statement.subject for one in loaded} == {"ana"}
-
-
-def test_facts_of_a_chat_belong_to_its_speaker(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(["Nice."] * 3))
-    memory.chat("I live in Porto.", speaker="Ana")
-    with memory.chat_stream("I relocated to Lisbon.", speaker="Ana") as stream:
-        list(stream)
-    assert [(fact.subject, fact.value) for fact in memory.facts.current()] == [("ana", "Lisbon")]
-    assert [entry.speaker for entry in memory.entries()] == ["Ana", "assistant"] * 2

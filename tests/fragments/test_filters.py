@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.errors import FilterError
 from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.records import Filter
@@ -142,15 +141,6 @@ def test_a_time_too_far_off_for_floats_is_left_to_the_database(open_memory: Open
         since = far + timedelta(microseconds=step)
         assert_as_the_database(memory, Filter(since=since))
         assert len(memory.search("day", k=9, since=since)) == 3 - step
-
-
-def test_a_filter_that_means_nothing_is_refused_as_before(open_memory: Open) -> None:
-    memory = open_memory()
-    memory.add("Porto", metadata={"k": 1})
-    with pytest.raises(FilterError):
-        memory.search("porto", metadata={"": 1})
-    with pytest.raises(FilterError):
-        memory.search("porto", since=EPOCH, until=EPOCH)
 
 
 def test_the_keys_that_many_searches_filter_by_do_not_pile_up() -> None:

@@ -88,23 +88,6 @@ def test_an_order_that_lives_equals_one_made_anew(
             np.testing.assert_array_equal(array, copy)
 
 
-def test_a_turn_at_the_end_of_a_chat_leaves_the_sessions_before_it_alone() -> None:
-    of = PlacedColumns.empty()
-    turn = {"source": 1, "start": 0, "named": MISSING, "kind": CHAT}
-    extend(of, [turn | {"position": n, "at": n * 60.0} for n in range(3)])
-    reading = Reading(of)
-    reading.rebuild()
-    before = reading.session.values.tolist()
-    extend(of, [turn | {"position": 3, "at": 240.0}])
-    assert reading.add().tolist() == [3]
-    extend(of, [turn | {"position": 4, "at": 240.0 + 2 * SESSION_GAP_S}])
-    reading.add()
-    sessions = reading.session.values.tolist()
-    assert sessions[:3] == before
-    assert sessions[3] == before[0]
-    assert sessions[4] not in before
-
-
 @pytest.mark.parametrize(
     "row",
     [

@@ -56,13 +56,6 @@ def test_the_columns_that_were_not_used_for_longest_go_and_are_loaded_again(
     assert not first.is_loaded
 
 
-def test_columns_that_are_too_large_alone_stay_while_they_are_used(database: Database) -> None:
-    room = Room(1)
-    first, second, _ = tables(database, room)
-    assert use(first) == use(second) == SIZE
-    assert (first.is_loaded, second.is_loaded, room.size) == (False, True, SIZE)
-
-
 def test_a_search_under_way_keeps_its_columns(database: Database) -> None:
     first, second, _ = tables(database, Room(1))
     with first.reading() as (reader, snapshot):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,6 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.arrays import Floats
-from treering.errors import InputError
 from treering.views.fragments.cut import PartwiseEmbedder
 
 STORY = "".join(f"Sentence {n} is of the sea and of boats. " for n in range(200))
@@ -31,18 +29,12 @@ def test_fragments_have_the_size_that_is_set(memory: Memory) -> None:
     assert memory.stats().pending == {}
 
 
-def test_what_is_there_is_cut_anew_by_settle(
-    open_memory: Open, caplog: pytest.LogCaptureFixture
-) -> None:
-    memory = open_memory()
+def test_what_is_there_is_cut_anew_by_settle(memory: Memory) -> None:
     memory.add(STORY, kind="text")
     memory.tree.settle()
     short = len(lengths(memory))
     memory.configure(fragment="800 words")
     assert memory.stats().outdated == ("fragments",)
-    with caplog.at_level(logging.WARNING, "treering"):
-        open_memory()
-    assert "other settings hold now" in caplog.text
     memory.settle()
     assert memory.stats().outdated == ()
     assert short > len(lengths(memory)) == 3
@@ -87,9 +79,3 @@ def test_parts_count_by_their_length() -> None:
     assert vector == pytest.approx(expected, abs=1e-6)
     [whole] = PartwiseEmbedder(model).embed(["a boat"])
     assert whole == pytest.approx(HashingEmbedder().embed(["a boat"])[0])
-
-
-@pytest.mark.parametrize("size", ["0 words", "many", "500"])
-def test_a_size_that_is_none_is_refused(memory: Memory, size: str) -> None:
-    with pytest.raises(InputError, match=f"the size of fragments is '{size}'"):
-        memory.configure(fragment=size)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.memo.talk import messages, place
 from treering import Memory
-from treering.errors import EmptyText, LLMUnavailable
+from treering.errors import LLMUnavailable
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, ScriptedLLM
 from treering.views.memos import choose
@@ -47,20 +47,6 @@ def test_the_model_sees_noto_and_numbered_options_in_the_order_of_the_talk(
     assert spent.calls == 1
 
 
-def test_a_choice_brings_topic_summary_and_lines(open_memory: Open) -> None:
-    memory, _ = talk(open_memory, "3")
-    [evidence] = memory.memos.choose("What about the boat?").evidences
-    assert (evidence.topic, evidence.summary) == ("boat repair", "The boat needs a sail.")
-    assert evidence.dialogue.startswith(
-        "user: By the way, my boat needs a new sail. ### assistant: A sailmaker"
-    )
-
-
-def test_noto_chooses_nothing(open_memory: Open) -> None:
-    memory, _ = talk(open_memory, "1")
-    assert chosen(memory, "What about the boat?") == ([], "model")
-
-
 CUT_OFF = Reply("2#3#2#3", Usage(), "scripted", "length")
 
 
@@ -80,13 +66,6 @@ def test_search_chooses_when_the_reply_says_nothing(open_memory: Open, reply: Li
     assert topics[0] == "boat repair"
 
 
-def test_without_a_model_search_chooses(open_memory: Open, no_llm: None) -> None:
-    talk(open_memory)
-    with open_memory(llm=None) as plain:
-        topics, by = chosen(plain, "the sail of the boat")
-        assert (topics[0], by) == ("boat repair", "search")
-
-
 def test_pinned_memos_are_always_chosen(open_memory: Open) -> None:
     memory, _ = talk(open_memory, "3")
     dinner = next(one for one in memory.memos.list() if one.topic == "dinner")
@@ -104,13 +83,6 @@ def test_more_options_than_fit_are_narrowed_down_by_search(open_memory: Open) ->
     prompt = llm.requests[0].text
     assert "t42 topic" in prompt
     assert llm.count_tokens(prompt) < 1_024 + 400
-
-
-def test_an_empty_memory_has_nothing_to_choose(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([]))
-    assert memory.memos.choose("anything").evidences == ()
-    with pytest.raises(EmptyText):
-        memory.memos.choose(" ")
 
 
 def test_a_query_cannot_add_options(open_memory: Open) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.embedders import HashingEmbedder, down
-from treering.views.support import SupportCheck, claims_of, names_of, numbers_of
+from treering.views.support import SupportCheck, claims_of, numbers_of
 
 LINES = (
     "user: My sister Ines moved to Porto two weeks ago.",
@@ -57,14 +57,6 @@ def test_a_language_without_spaces_is_checked_by_its_characters() -> None:
     assert not supported("天气预报有雷暴雨。", lines)
 
 
-def test_each_sentence_has_its_own_verdict() -> None:
-    summary = "Ines moved to Porto. She bought a yacht there."
-    assert SupportCheck(HashingEmbedder()).claims(summary, LINES) == [
-        ("Ines moved to Porto.", True),
-        ("She bought a yacht there.", False),
-    ]
-
-
 def test_without_the_embedder_the_words_decide() -> None:
     claims = SupportCheck(HashingEmbedder(tamper=down)).claims("Ines moved. A yacht.", LINES)
     assert [held for _, held in claims] == [True, False]
@@ -86,17 +78,8 @@ def test_a_title_does_not_end_a_sentence() -> None:
     )
 
 
-def test_names_are_capitalised_words_inside_a_sentence() -> None:
-    assert names_of("Today Ines met Ben in Porto") == {"Ines", "Ben", "Porto"}
-
-
 def test_numbers_are_read_with_thousands_and_in_words() -> None:
     assert numbers_of("5, 000 yuan for two, at 03:30, one by one") == {"5000", "2", "3", "30"}
-
-
-@given(st.text(max_size=200))
-def test_claims_keep_every_word_of_a_summary(summary: str) -> None:
-    assert " ".join(claims_of(summary)).split() == summary.split()
 
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=5), st.data())

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -36,12 +35,6 @@ def test_memos_are_listed_with_topic_times_and_summary(path: Path) -> None:
     assert "[red]boat" in shown
     assert "Ines" not in run(path, "--topic", "boat")
     assert "no memo meets these conditions" in run(path, "--topic", "tea")
-
-
-def test_memos_are_listed_as_json(path: Path) -> None:
-    first, _ = (json.loads(line) for line in run(path, "--json").splitlines())
-    assert first["topic"] == "Ines in Porto"
-    assert first["spans"][0]["first"] == 0
 
 
 def test_a_memo_is_shown_with_its_lines(path: Path) -> None:

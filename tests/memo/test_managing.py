@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages, place
-from treering import Memory, copy_space
+from treering import Memory
 from treering.errors import InputError, ModelMismatch, UnknownName
 from treering.views.memos import store
 from treering.views.memos.record import Memo
@@ -32,14 +32,6 @@ def bytes_of(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
 
 
-def test_a_memo_stands_for_lines_that_stay_in_the_journal(memory: Memory, sister: Memo) -> None:
-    [span] = sister.spans
-    assert (span.source, span.first, span.last) == ("chat", 0, 3)
-    assert [memory.get(one).position for one in sister.entry_ids] == [0, 1, 2, 3]
-    assert sister.summary == "The sister of user moved. The rent is 900."
-    assert sister.option == "Ines in Porto. The sister of user moved. The rent is 900."
-
-
 def test_memos_are_listed_by_topic_and_source(memory: Memory) -> None:
     memory.add([dict(one, at=f"2026-01-{n + 1:02}") for n, one in enumerate(messages())])
     memory.add(messages(4), source="other")
@@ -52,13 +44,6 @@ def test_memos_are_listed_by_topic_and_source(memory: Memory) -> None:
     assert porto.until == datetime(2026, 1, 4, tzinfo=UTC)
 
 
-def test_an_empty_memory_has_no_memos(memory: Memory) -> None:
-    assert memory.memos.list() == []
-    assert memory.memos.search("anything") == []
-    with pytest.raises(UnknownName):
-        memory.memos.get("none")
-
-
 def test_an_edit_is_an_entry(memory: Memory, sister: Memo) -> None:
     edited = memory.memos.edit(sister.id, summary="Ines lives in Porto for 900 euros.")
     assert edited.summary == "Ines lives in Porto for 900 euros."
@@ -67,12 +52,6 @@ def test_an_edit_is_an_entry(memory: Memory, sister: Memo) -> None:
     assert memory.memos.get(sister.id) == edited
     [said] = [one for one in memory.entries() if one.source == "treering:memos"]
     assert said.text == "Memo: Ines in Porto. Ines lives in Porto for 900 euros."
-
-
-def test_changes_are_not_searched_as_if_they_had_been_said(memory: Memory, sister: Memo) -> None:
-    memory.memos.edit(sister.id, topic="Zanzibar")
-    assert memory.settle().pending == {}
-    assert all(hit.source == "chat" for hit in memory.search("Zanzibar", k=50))
 
 
 def test_a_pinned_memo_is_listed_first(memory: Memory, sister: Memo, boat: Memo) -> None:
@@ -122,17 +101,6 @@ def test_nothing_else_can_be_added_to_where_changes_are(memory: Memory, sister: 
     [said] = memory.entries(source="treering:memos")
     with pytest.raises(InputError, match="memos"):
         memory.replace(said.id, "other")
-
-
-def test_a_copy_carries_changes(memory: Memory, open_memory: Open, sister: Memo) -> None:
-    memory.memos.edit(sister.id, topic="Porto")
-    memory.memos.edit(sister.id, pinned=True)
-    other = open_memory(Path(memory._database.url).parent / "other.db")
-    done = copy_space(memory, other)
-    [there] = other.memos.list()
-    assert (there.id, there.topic, there.pinned) == (sister.id, "Porto", True)
-    assert copy_space(memory, other).digest == done.digest
-    assert list(other.export()) == list(memory.export())
 
 
 def test_export_and_import_carry_changes(memory: Memory, open_memory: Open, sister: Memo) -> None:
@@ -287,19 +255,6 @@ def test_search_says_that_another_process_has_changed_the_model(
     with pytest.raises(ModelMismatch):
         memory.memos.search("boat")
     assert memory.memos.search("boat", mode="lexical")[0].memo == boat
-
-
-def test_memos_are_embedded_once(open_memory: Open) -> None:
-    embedder = HashingEmbedder()
-    memory = open_memory(embedder=embedder)
-    memory.add(messages())
-    place(memory, "Ines in Porto", "The sister of user moved.", 0, 3)
-    memory.memos.search("boat")
-    place(memory, "boat repair", "The boat needs a sail.", 4, 7)
-    embedder.texts.clear()
-    memory.memos.search("sail")
-    memory.memos.search("stew")
-    assert embedder.texts == ["sail", "boat repair. The boat needs a sail.", "stew"]
 
 
 def test_what_search_finds_is_the_memo_as_it_is_whatever_happens(memory: Memory) -> None:

@@ -94,19 +94,6 @@ def test_a_claim_that_its_lines_do_not_support_is_marked_and_not_served(
     assert evidence.summary == porto.stated
 
 
-def test_a_memo_that_fails_does_not_hold_up_the_tree(open_memory: Open) -> None:
-    def answer(request: Request) -> str | Exception:
-        return LLMUnavailable("down") if "Divide these" in request.text else "A summary."
-
-    memory = open_memory(llm=ScriptedLLM(answer))
-    memory.add(messages())
-    assert memory.tree.stats().topics  # it is used, so settle() makes its summaries
-    with pytest.raises(LLMUnavailable):
-        memory.settle()
-    assert memory.stats().pending == {"memo": 1}
-    assert memory.tree.stats().pending == 0
-
-
 def test_without_a_model_nothing_is_written_and_nothing_breaks(
     no_llm: None, memory: Memory
 ) -> None:
@@ -114,19 +101,6 @@ def test_without_a_model_nothing_is_written_and_nothing_breaks(
     assert memory.settle().pending == {}
     assert memory.memos.list() == []
     assert len(memory.memos.recent("chat")) == len(messages())
-
-
-class Uncountable(ScriptedLLM):
-    """A model that is down while tokens are counted."""
-
-    def count_tokens(self, text: str) -> int:
-        raise LLMUnavailable("down")
-
-
-def test_counting_what_is_pending_needs_no_model_that_works(open_memory: Open) -> None:
-    memory = open_memory(llm=Uncountable([]))
-    memory.add(messages(12))
-    assert memory.stats().pending["memo"] == 1
 
 
 @pytest.mark.parametrize(
@@ -153,14 +127,6 @@ def test_memos_are_pending_only_where_a_model_is_named_to_write_them(
     assert {kind: count for kind, count in found.items() if kind == "memo"} == pending
 
 
-def test_a_short_dialogue_and_what_is_no_dialogue_are_not_due(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([]))
-    memory.add(messages(10))
-    for n in range(20):
-        memory.add(f"Note number {n}.", source="notes")
-    assert written(memory) == []
-
-
 def test_a_model_that_is_down_delays_and_loses_nothing(open_memory: Open) -> None:
     llm = ScriptedLLM([LLMUnavailable("down"), FIRST])
     memory = open_memory(llm=llm)
@@ -176,16 +142,6 @@ def test_a_model_that_is_down_delays_and_loses_nothing(open_memory: Open) -> Non
     assert "memo" not in memory.stats().pending
 
 
-def test_a_time_out_in_the_middle_keeps_what_was_written_before_it(open_memory: Open) -> None:
-    llm = ScriptedLLM([FIRST, LLMUnavailable("timed out"), topics(("numbers", "Lines.", 10))])
-    memory = open_memory(llm=llm)
-    memory.add(messages(22))
-    with pytest.raises(LLMUnavailable):
-        memory.memos.settle()
-    assert lines_of(memory, memory.memos.list()) == list(range(10))
-    assert lines_of(memory, written(memory)) == list(range(20))
-
-
 def test_one_conversation_that_fails_does_not_hold_up_the_others(open_memory: Open) -> None:
     def answer(request: Request) -> str | Exception:
         return LLMUnavailable("down") if "Line number" in request.text else FIRST
@@ -196,18 +152,6 @@ def test_one_conversation_that_fails_does_not_hold_up_the_others(open_memory: Op
     with pytest.raises(LLMUnavailable):
         memory.memos.settle()
     assert {memo.source for memo in memory.memos.list()} == {"sound"}
-
-
-def test_conversations_are_written_side_by_side(open_memory: Open) -> None:
-    together = threading.Barrier(3)
-
-    def wait(_: Request) -> None:
-        together.wait(WAIT_S)
-
-    memory = open_memory(llm=ScriptedLLM(one_topic, before_reply=wait))
-    for name in ("a", "b", "c"):
-        memory.add(messages(), source=name)
-    assert {memo.source for memo in written(memory)} == {"a", "b", "c"}
 
 
 def test_a_crash_between_the_call_and_storing_asks_again(open_memory: Open, path: Path) -> None:
@@ -341,16 +285,6 @@ def test_what_was_written_about_a_line_that_went_is_dropped(open_memory: Open, e
     assert lines_of(memory, written(memory)) == list(range(erase, 10))
 
 
-def test_what_a_forgotten_line_leaves_is_written_again(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(one_topic))
-    memory.add(messages(34))
-    assert lines_of(memory, written(memory)) == list(range(30))
-    gone = next(one for one in memory.entries(source="chat") if one.position == 12)
-    memory.forget(gone.id)
-    left = [at for at in range(30) if at != 12]
-    assert lines_of(memory, written(memory)) == left
-
-
 def test_a_topic_that_comes_up_again_extends_its_memo(open_memory: Open) -> None:
     again = topics(("Boats", "The boat sails again.", 4), ("numbers", "Lines.", 10))
     memory = open_memory(llm=ScriptedLLM([FIRST, again]))
@@ -411,15 +345,6 @@ def test_a_fallback_is_asked_about_again_on_demand(open_memory: Open) -> None:
     memory.memos.settle(upgrade=True)
     assert memory.memos.list() == after
     assert memory.check() == []
-
-
-def test_a_memo_that_a_person_corrected_is_not_asked_about_again(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(["no", "no"]))
-    memory.add(messages())
-    [memo] = written(memory)
-    memory.memos.edit(memo.id, topic="Ines", summary="Ines moved.")
-    memory.memos.settle(upgrade=True)
-    assert [one.topic for one in memory.memos.list()] == ["Ines"]
 
 
 def whatever(seed: int) -> Callable[[Request], str | Exception]:

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.errors import LLMUnavailable
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, ScriptedLLM
 from treering.views.memos.record import NOTO, number_lines, one_line
-from treering.views.memos.write import Part, fallback, partition
+from treering.views.memos.write import Part, partition
 
 LINES = tuple(f"user: line {n} about gardens" for n in range(1, 11))
 WORRY = {"topic": "worry", "summary": "Sabrina is worried.", "start": 1, "end": 8}
@@ -81,12 +80,6 @@ def test_after_two_replies_that_do_not_fit_one_entry_keeps_all_lines() -> None:
     assert made.usage.calls == 2
 
 
-def test_the_fallback_names_the_words_of_the_most_lines() -> None:
-    lines = ("user: The boats are out.", "bot: With nets?", "user: Yes, with nets.")
-    assert fallback(lines).summary == "Partial dialogs about: nets or boats."
-    assert fallback(("user: Yes.", "bot: So it is.")).summary != ""
-
-
 def cut_off(*topics: dict[str, Any], summary: str = "") -> Reply:
     """A reply that ends in the summary of its last topic."""
     told = json.dumps([*topics, {"topic": "gardens", "summary": summary}]).removesuffix('"}]')
@@ -105,11 +98,6 @@ def test_what_a_reply_says_before_it_repeats_itself_is_kept(
 ) -> None:
     runaway = cut_off(*whole, summary="They speak of gardens. " * 20)
     assert parts(runaway, runaway) == (kept, False)
-
-
-def test_a_model_that_is_down_is_no_reply() -> None:
-    with pytest.raises(LLMUnavailable):
-        parts(LLMUnavailable("down"))
 
 
 def test_texts_that_are_none_are_refused() -> None:
@@ -200,13 +188,6 @@ def test_what_a_speaker_says_cannot_leave_its_line(text: str) -> None:
     assert "```" not in prompt
     assert "###" not in prompt
     assert "(7)" not in prompt
-
-
-@given(st.text())
-def test_a_shown_text_is_one_line_and_shown_again_the_same(text: str) -> None:
-    once = one_line(text)
-    assert len(once.splitlines()) <= 1
-    assert one_line(once) == once
 
 
 def test_long_lines_are_cut_to_fit_the_window_and_none_is_left_out() -> None:

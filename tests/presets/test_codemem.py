@@ -14,10 +14,7 @@ import pytest
 
 from tests.cli.conftest import Process, Treering, process, records
 from tests.code.working import commit, git, repository
-from tests.embedders import HashingEmbedder
 from tests.presets.conftest import Endpoint
-from treering import Memory
-from treering.llm.scripted import Request, ScriptedLLM
 
 __all__ = ["process"]
 
@@ -163,19 +160,6 @@ def test_three_processes_are_three_rounds(
         assert round_.returncode == 0, said
     assert list(map(gist, endpoint.prompts)) == expected(CodeMem())
     assert {body["temperature"] for body in endpoint.requests} == {0}
-
-
-def test_three_rounds_in_one_process_show_the_same(root: Path, tmp_path: Path) -> None:
-    def answer(request: Request) -> str:
-        return play(request.text)
-
-    llm = ScriptedLLM(answer)
-    with Memory.open(tmp_path / "one.db", embedder=HashingEmbedder(), llm=llm) as memory:
-        memory.configure("codemem")
-        memory.code.index(root)
-        for instruction in ASKED[:3]:
-            memory.code.generate(instruction, definition="app.py::total")
-    assert [gist(request.text) for request in llm.requests] == expected(CodeMem())
 
 
 @pytest.mark.usefixtures("settings")

@@ -8,7 +8,6 @@ from zlib import crc32
 import numpy as np
 
 from treering.arrays import Floats
-from treering.errors import EmbeddingError
 from treering.llm.scripted import Request
 
 SENTENCES = (
@@ -42,13 +41,6 @@ class WordEmbedder:
             for word in text.lower().replace(".", " ").split():
                 vectors[row, crc32((self._salt + word).encode()) % self.dimension] += 1
         return vectors
-
-
-class DownEmbedder(WordEmbedder):
-    """An embedding model that cannot be reached."""
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        raise EmbeddingError("the embedding model is down")
 
 
 def echo(request: Request) -> str:

@@ -3,14 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.tree.talking import echo
-from treering.errors import LLMUnavailable
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import ScriptedLLM
 from treering.views.tree.aggregate import Aggregator
-
-
-def words(text: str) -> int:
-    return len(text.split())
 
 
 def test_the_prompt_is_the_papers_with_both_texts_and_the_number_of_entries() -> None:
@@ -24,12 +19,6 @@ def test_the_prompt_is_the_papers_with_both_texts_and_the_number_of_entries() ->
     assert (made.text, made.made_by, made.usage.calls) == ("Merged.", "scripted", 1)
 
 
-def test_without_a_last_version_the_first_text_is_what_exists() -> None:
-    llm = ScriptedLLM(["Merged."])
-    Aggregator(llm).aggregate(None, ["Ana sails.", "Ana fishes."], entries=1, limit=128)
-    assert "(from 1 previous entries)]\nAna sails." in llm.requests[0].text
-
-
 def test_news_that_do_not_fit_the_window_together_are_merged_in_turn() -> None:
     llm = ScriptedLLM(echo, context_window=60)
     news = [f"word{number} " * 12 for number in range(4)]
@@ -39,13 +28,6 @@ def test_news_that_do_not_fit_the_window_together_are_merged_in_turn() -> None:
     assert "(from 4 previous entries)" in llm.requests[-1].text
 
 
-def test_one_text_alone_needs_no_model() -> None:
-    llm = ScriptedLLM([])
-    assert (
-        Aggregator(llm).aggregate(None, ["Ana sails."], entries=1, limit=128).text == "Ana sails."
-    )
-
-
 def test_a_template_in_a_text_stays_a_text() -> None:
     llm = ScriptedLLM(["Merged."])
     Aggregator(llm).aggregate(
@@ -53,12 +35,6 @@ def test_a_template_in_a_text_stays_a_text() -> None:
     )
     assert "\n{new_content}" in llm.requests[0].text
     assert "\n{n_children} {current_content}" in llm.requests[0].text
-
-
-def test_a_failing_model_fails_the_aggregate() -> None:
-    llm = ScriptedLLM([LLMUnavailable("down")])
-    with pytest.raises(LLMUnavailable):
-        Aggregator(llm).aggregate("Ana sails.", ["Ana fishes."], entries=1, limit=128)
 
 
 @pytest.mark.parametrize(
@@ -75,18 +51,3 @@ def test_a_reply_that_its_limit_cut_ends_with_a_whole_sentence(reply: str, kept:
     assert (
         Aggregator(llm).aggregate("Ana sails.", ["Ben fishes."], entries=1, limit=128).text == kept
     )
-
-
-def test_a_reply_that_ended_by_itself_is_taken_as_it_is() -> None:
-    llm = ScriptedLLM(["Ana sails. And Ben"])
-    assert (
-        Aggregator(llm).aggregate("Ana.", ["Ben."], entries=1, limit=128).text
-        == "Ana sails. And Ben"
-    )
-
-
-def test_extraction_keeps_its_limit_and_costs_nothing() -> None:
-    texts = ["Ana sails the boat.", "Ben sails the boat.", "The boat sails far away."]
-    made = Aggregator(None, words).aggregate(None, texts, entries=1, limit=5)
-    assert words(made.text) <= 5
-    assert (made.made_by, made.usage.calls) == ("extractive", 0)

@@ -50,15 +50,6 @@ def test_stats_prints_figures(path: Path) -> None:
     assert "4 nodes, 2 topics" in shown
 
 
-def test_one_pending_summary_is_no_plural(tmp_path: Path) -> None:
-    file = tmp_path / "memory.db"
-    with Memory.open(file) as memory:
-        for text in ("Ana sails her boat.", "Ana sails a small boat."):
-            memory.add(text)
-        memory.tree.roots()  # which it grows for
-    assert "1 summary pending" in run(file, "--stats")
-
-
 def test_replant_grows_the_tree_by_the_thresholds_given(path: Path, tmp_path: Path) -> None:
     path = Path(copy(path, tmp_path))
     shown = run(path, "replant", "--base", "-1", "--max-depth", "1")

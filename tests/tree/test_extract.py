@@ -35,10 +35,6 @@ def test_a_sentence_longer_than_the_limit_is_cut_after_a_word() -> None:
     assert central_sentences(["one two three four five six"], 3, words) == "one two three"
 
 
-def test_stop_words_alone_still_give_a_summary() -> None:
-    assert central_sentences(["It is. They are. We were so."], 2, words)
-
-
 @given(SENTENCES, st.integers(1, 20))
 def test_a_summary_keeps_the_limit_and_holds_only_what_was_said(
     sentences: list[str], limit: int

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from treering.arrays import Codes
-from treering.errors import InputError
 from treering.search.relations.contract import MISSING, Items
 from treering.search.relations.tree import TreeRelation
 
@@ -77,15 +75,3 @@ def test_a_line_of_three_by_hand() -> None:
     operator = TreeRelation(parents, np.array([0, 1, 2]), 0.5).bind(items(3))
     assert operator.propagate(np.array([1, 0, 0], dtype=np.float32)).tolist() == [1, 0.5, 0.25]
     assert operator.mass().tolist() == [1.75, 2.0, 1.75]
-
-
-def test_it_refuses_items_it_does_not_know() -> None:
-    relation = TreeRelation(np.array([MISSING]), np.array([0]))
-    with pytest.raises(InputError, match="same snapshot"):
-        relation.bind(items(2))
-
-
-@pytest.mark.parametrize("w", [0.0, 1.0, -0.5])
-def test_a_weight_that_does_not_fade_is_refused(w: float) -> None:
-    with pytest.raises(InputError, match="between 0 and 1"):
-        TreeRelation(np.array([MISSING]), np.array([0]), w)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,15 +86,6 @@ def unit(rows: Floats) -> Floats:
 
 
 @pytest.mark.both_engines
-def test_a_leaf_names_all_messages_of_its_round(memory: Memory) -> None:
-    talk(memory, TALK[:2])
-    asked, replied = (entry.id for entry in memory.entries())
-    [leaf] = memory.tree.find(replied)
-    assert leaf.entry_ids == (asked, replied)
-    assert memory.tree.find(asked) == [leaf]
-
-
-@pytest.mark.both_engines
 def test_a_summary_tells_of_a_round_once_though_its_reply_came_later(open_memory: Open) -> None:
     memory = open_memory(embedder=WordEmbedder(), llm=ScriptedLLM(echo))
     memory.configure("memtree-chat")
@@ -106,22 +96,6 @@ def test_a_summary_tells_of_a_round_once_though_its_reply_came_later(open_memory
     assert summary.leaves == 2
     for text in ("Ana has a boat", "Which boat", "The boat of Ana leaks", "another boat"):
         assert summary.text.count(text) == 1
-
-
-@pytest.mark.both_engines
-def test_opened_again_the_same_tree_goes_on(
-    memory: Memory, open_memory: Open, tmp_path: Path
-) -> None:
-    whole = open_memory(tmp_path / "whole.db", embedder=WordEmbedder())
-    whole.configure("memtree-chat")
-    talk(whole)
-    talk(memory, TALK[:4])
-    memory.tree.settle()
-    again = open_memory(embedder=WordEmbedder())
-    talk(again, TALK[4:])
-    for opened in (whole, again):
-        opened.tree.settle()
-    assert again.tree.draw() == whole.tree.draw()
 
 
 @pytest.mark.both_engines
@@ -189,17 +163,6 @@ def test_a_filter_shows_the_messages_that_meet_it_and_hides_a_summary_of_others(
         "The boat of Ana",
     }
     assert all("leaks" not in hit.text for hit in hits)
-
-
-def test_texts_and_messages_alone_stand_among_rounds(memory: Memory) -> None:
-    talk(memory, TALK[:2])
-    memory.add("The boat of Ana is red.", source="note", kind="text")
-    assert leaf_texts(memory) == ["The boat of Ana is red.", spoken(*TALK[:2])]
-    memory.tree.settle()
-    assert {hit.text for hit in memory.search("boat of Ana", k=9) if hit.node is None} == {
-        "The boat of Ana is red.",
-        *(text for _, text in TALK[:2]),
-    }
 
 
 STEPS = st.lists(

@@ -12,15 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Open
-from tests.raised import raises
-from tests.tree.growing import grown, random_vectors, restored, state
+from tests.tree.growing import grown, random_vectors, restored
 from treering import Memory
 from treering.arrays import Floats
-from treering.errors import InputError
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 from treering.views.tree.settings import Settings
-from treering.views.tree.shape import Tree
 
 CURRENT = Settings(base=0.1, form="current")
 
@@ -55,14 +52,6 @@ def test_the_depth_of_a_tree_is_known_at_every_moment(
     tree.insert(random_vectors(1, seed=seed + 1)[0])
     assert tree.deepest() == max(tree.depth(node) for node in tree.walk())
     assert restored(tree).deepest() == tree.deepest()
-
-
-def test_by_the_current_depth_a_tree_that_was_restored_grows_on_as_it_would_have() -> None:
-    vectors = random_vectors(60)
-    half: Tree = restored(grown(vectors[:30], CURRENT))
-    for vector in vectors[30:]:
-        half.insert(vector)
-    assert state(half) == state(grown(vectors, CURRENT))
 
 
 def calls_of(open_memory: Open, file: Path, **settings: str) -> tuple[int, Memory]:
@@ -118,10 +107,3 @@ def test_without_a_model_a_summary_without_a_limit_is_as_long_as_the_papers(
     memory.tree.replant(summary_tokens=0)
     memory.tree.settle()
     assert 128 < estimate_tokens(memory.tree.roots()[0].text) <= 200
-
-
-def test_bad_settings_of_the_tree_change_nothing(memory: Memory) -> None:
-    before = memory.tree.replant(base=0.3)
-    with raises(InputError, param="base"):
-        memory.tree.replant(base=7)
-    assert memory.tree.settings() == before

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.raised import raises
 from tests.tree.growing import grown, random_vectors, restored, settings, state, unit_rows
-from treering.errors import DimensionMismatch, InputError, UnknownName, UnknownNode
+from treering.errors import InputError, UnknownName, UnknownNode
 from treering.views.tree.settings import Form, Settings
 from treering.views.tree.shape import ROOT, Tree
 
@@ -36,12 +36,6 @@ def test_the_threshold_as_printed_in_the_main_text_passes_one_at_depth_two() -> 
     printed = Settings(base=0.4, rate=0.5, form="printed")
     assert printed.threshold(1) == pytest.approx(0.4 * math.exp(0.5))
     assert printed.threshold(2) > 1.0
-
-
-def test_as_printed_no_tree_gets_deeper_than_three() -> None:
-    same = np.repeat(random_vectors(1), 40, axis=0)
-    tree = grown(same, Settings(form="printed"))
-    assert max(tree.depth(node) for node in tree.leaves()) <= 3
 
 
 def test_a_similar_text_expands_the_leaf_it_meets_and_a_stranger_starts_a_topic() -> None:
@@ -70,24 +64,10 @@ def test_a_newcomer_below_the_threshold_of_all_children_becomes_their_sibling() 
     assert inserted.path[0] == topic
 
 
-def test_the_most_similar_of_several_children_is_chosen() -> None:
-    tree = Tree(2, settings(0.0))
-    near, nearer = (tree.insert(vector).leaf for vector in plane(100, 0))
-    inserted = tree.insert(plane(20)[0])
-    assert inserted.sibling == nearer
-    assert tree.parent(near) == ROOT
-
-
 def test_no_node_is_deeper_than_max_depth() -> None:
     same = np.repeat(random_vectors(1), 50, axis=0)
     tree = grown(same, settings(0.4, max_depth=4))
     assert max(tree.depth(node) for node in tree.leaves()) == 4
-
-
-def test_max_depth_one_is_a_flat_tree() -> None:
-    tree = grown(random_vectors(20), settings(-1.0, max_depth=1))
-    assert tree.summaries() == []
-    assert len(tree.children(ROOT)) == 20
 
 
 @given(SEEDS, COUNTS, BASES)
@@ -169,13 +149,6 @@ def test_numbers_are_never_given_twice() -> None:
     for leaf in list(tree.leaves()):
         tree.remove(leaf)
     assert tree.insert(random_vectors(1)[0]).leaf > last
-
-
-def test_a_vector_of_another_dimension_is_refused_and_nothing_changes() -> None:
-    tree = grown(random_vectors(3))
-    with pytest.raises(DimensionMismatch):
-        tree.insert(np.zeros(5, dtype=np.float32))
-    assert tree.leaf_count == 3
 
 
 def test_a_summary_cannot_be_removed_like_a_text_nor_a_text_be_given_a_summary() -> None:

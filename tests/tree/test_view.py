@@ -10,12 +10,11 @@ import pytest
 from tests.conftest import Open
 from tests.memo.talk import messages, place
 from tests.raised import raises
-from tests.tree.talking import SENTENCES, DownEmbedder, WordEmbedder, echo
+from tests.tree.talking import SENTENCES, WordEmbedder, echo
 from treering.errors import (
     InputError,
     LLMNotConfigured,
     LLMUnavailable,
-    ServerUnavailable,
     UnknownName,
     UnknownNode,
     ViewError,
@@ -130,38 +129,6 @@ def test_a_model_is_asked_once_a_summary_however_many_inserts_touched_it(path: P
         assert len(llm.requests) == len(made) + len(touched)
 
 
-def test_calls_under_way_are_stored_if_progress_ends_the_work(path: Path) -> None:
-    ended = threading.Event()
-
-    def wait(_: Request) -> None:
-        if len(llm.requests) > 1:
-            assert ended.wait(WAIT_S)
-
-    def end(_done: int, _total: int) -> None:
-        ended.set()
-        raise ServerUnavailable("enough for today")
-
-    llm = ScriptedLLM(echo, before_reply=wait)
-    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
-        fill(memory)
-        with raises(ServerUnavailable):
-            memory.tree.settle(end)
-        [cost] = memory.stats().spent
-        assert 1 < cost.calls == len(llm.requests) < len(summaries(memory))
-
-
-def test_a_summary_grows_from_its_last_version_and_the_news(path: Path) -> None:
-    llm = ScriptedLLM(echo)
-    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
-        fill(memory, SENTENCES[:3])
-        memory.tree.settle()
-        (before,) = [node for node in memory.tree.roots() if not node.leaf]
-        memory.add("Ana sells her boat at the harbour", source="new")
-        memory.tree.settle()
-        after = memory.tree.node(before.number)
-        assert after.text == f"{before.text} Ana sells her boat at the harbour"
-
-
 def test_at_least_six_calls_run_at_once_and_an_add_does_not_wait_for_them(path: Path) -> None:
     together = threading.Barrier(6 + 1)
     go_on = threading.Event()
@@ -188,23 +155,6 @@ def test_at_least_six_calls_run_at_once_and_an_add_does_not_wait_for_them(path: 
         assert memory.stats().pending.get("tree")  # what arrived meanwhile is not forgotten
         memory.tree.settle()
         assert any("third" in node.text for node in summaries(memory))
-
-
-def test_a_model_that_fails_delays_a_summary_and_loses_nothing(path: Path) -> None:
-    down = threading.Event()
-    down.set()
-
-    def sometimes(request: Request) -> str | Exception:
-        return LLMUnavailable("the model is down") if down.is_set() else echo(request)
-
-    with Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(sometimes)) as memory:
-        fill(memory)
-        with pytest.raises(LLMUnavailable):
-            memory.tree.settle()
-        assert len([node for node in everything(memory) if node.leaf]) == len(SENTENCES)
-        down.clear()
-        assert memory.settle().pending == {}
-        assert all(node.text for node in summaries(memory))
 
 
 def test_failing_half_way_and_settling_again_is_as_settling_at_once(
@@ -317,23 +267,6 @@ def test_why_a_call_failed_is_not_noted_if_what_it_was_about_is_forgotten_meanwh
     assert b"anchor" not in path.read_bytes()
 
 
-def test_forgetting_one_of_two_equal_texts_keeps_the_leaf(memory: Memory) -> None:
-    fill(memory)
-    memory.add(SENTENCES[0], source="again")
-    assert memory.forget(source="again").views["summaries"] == 0
-    (leaf,) = [node for node in everything(memory) if node.text == SENTENCES[0]]
-    assert leaf.repeats == 0
-
-
-def test_everything_can_be_forgotten(memory: Memory) -> None:
-    fill(memory)
-    memory.tree.settle()
-    for entry in list(memory.entries()):
-        memory.forget(entry.id)
-    assert memory.tree.roots() == []
-    assert memory.settle().pending == {}
-
-
 def test_an_upgrade_lets_the_model_rewrite_what_was_extracted(path: Path, memory: Memory) -> None:
     fill(memory)
     memory.tree.settle()
@@ -377,15 +310,6 @@ def test_the_tree_is_a_relation_of_an_ordinary_search(memory: Memory) -> None:
     for text in leaf:
         if topic[text] and topic[text] == topic[found]:
             assert share[text] > 0.5 * own[text] or text == found
-
-
-def test_nodes_below_the_cut_are_left_out(memory: Memory) -> None:
-    fill(memory)
-    memory.tree.settle()
-    memory.configure(least=0.4, mode="dense")
-    found = memory.search("Ana boat harbour", k=50, level="all")
-    assert 0 < len(found) < len(everything(memory))
-    assert all((hit.why.cosine or 0) >= 0.4 for hit in found)
 
 
 def test_relations_of_other_views_go_on_where_summaries_stand_among_the_texts(
@@ -435,32 +359,11 @@ def test_a_summary_meets_a_filter_only_if_all_that_it_rests_on_does(memory: Memo
     assert len(kinds) == len(everything(memory))
 
 
-def test_without_a_tree_all_levels_are_the_texts(path: Path) -> None:
-    with Memory.open(path, embedder=DownEmbedder()) as memory:
-        memory.add("Ana sails her boat")
-        assert memory.search("boat", mode="lexical", level="summaries") == []
-        (hit,) = memory.search("boat", mode="lexical", level="all")
-        assert hit.text == "Ana sails her boat"
-
-
-def test_an_unknown_level_is_refused(memory: Memory) -> None:
-    fill(memory)
-    with raises(InputError, param="level"):
-        memory.search("Ana", level="top")  # type: ignore[arg-type]
-    with pytest.raises(UnknownName, match="tree"):
-        memory.search("Ana", relations=["trees"])
-
-
 def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
     assert memory.tree.roots() == []
     assert memory.search("anything", level="all") == []
     assert memory.tree.stats().nodes == 0
     assert memory.tree.draw() == ""
-
-
-def test_code_is_no_part_of_the_tree(memory: Memory) -> None:
-    memory.add("def sail(boat):\n    return boat\n", kind="code", source="a.py")
-    assert memory.tree.roots() == []
 
 
 def test_what_is_not_there_is_said(memory: Memory) -> None:
@@ -495,16 +398,6 @@ def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(
         assert shapes[0] == shapes[1]
     memory.tree.replant(base=0.9)
     assert memory.tree.stats().topics > 6
-
-
-def test_what_is_erased_while_the_tree_grows_anew_stays_away(memory: Memory) -> None:
-    fill(memory)
-    memory.tree.settle()
-    memory.forget(source="note 11")
-    memory.tree.replant(base=0.1)
-    memory.tree.settle()
-    assert not any("anchor" in node.text for node in everything(memory))
-    assert memory.stats().pending == {}
 
 
 def test_settings_travel_with_an_export_and_nonsense_is_refused(

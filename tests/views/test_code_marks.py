@@ -35,11 +35,6 @@ def test_a_search_and_a_context_mark_it(changed: Memory) -> None:
     assert CHANGED in changed.context("who retries").text
 
 
-def test_a_chat_marks_it(changed: Memory) -> None:
-    prompt = changed.chat_prompt("Does parse() retry?", source="another")
-    assert CHANGED in str(prompt.messages)
-
-
 def test_memos_mark_their_lines(changed: Memory) -> None:
     memo = place(changed, "Retries", "parse never retries.", 0, 0, source="talk")
     changed.memos.edit(memo.id, pinned=True)

@@ -178,16 +178,6 @@ def test_a_damaged_entry_holds_up_nothing_but_itself(open_memory: Open) -> None:
 
 
 @pytest.mark.both_engines
-def test_a_change_before_the_views_read_is_what_they_read(open_memory: Open) -> None:
-    first, second = open_memory(), open_memory()
-    receipt = first._intake.add("Ana keeps bees.", "chat", Envelope())
-    second.replace(receipt.ids[0], "Ana keeps goats.")
-    first.add("Ben sails.")
-    assert [hit.text for hit in first.search("goats", k=1)] == ["Ana keeps goats."]
-    assert all("bees" not in hit.text for hit in first.search("bees", k=5))
-
-
-@pytest.mark.both_engines
 def test_what_is_erased_before_the_views_read_stays_erased(open_memory: Open) -> None:
     first, second = open_memory(), open_memory()
     first._intake.add("Ana keeps bees.", "diary", Envelope())

@@ -10,7 +10,6 @@ from fastapi.testclient import TestClient
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from tests.memo.talk import place
 from tests.plugins import install
 from tests.views.conftest import PLUGIN
 from tests.views.pictures import rows
@@ -33,11 +32,6 @@ def loud(open_memory: Open) -> Memory:
     return memory
 
 
-def test_no_file_of_the_package_knows_it() -> None:
-    package = Path(__file__).parents[2] / "treering"
-    assert not [file for file in package.rglob("*.py") if "shouts" in file.read_text("utf-8")]
-
-
 def test_it_follows_is_pending_and_is_settled(loud: Memory) -> None:
     assert [(word, times) for _, _, word, times in rows(loud, "view_shouts")] == [
         ("BERTA", None),
@@ -56,13 +50,6 @@ def test_its_marks_show_in_searches_contexts_and_chats(loud: Memory) -> None:
     assert f"(possibly out of date: {SHOUTED})" in loud.context("server").text
     prompt = loud.chat_prompt("What about the server?", source="another chat")
     assert SHOUTED in str(prompt.messages)
-
-
-def test_its_marks_show_in_memos(loud: Memory) -> None:
-    memo = place(loud, "Fire", "The server burns.", 0, 0, source="alarm")
-    loud.memos.edit(memo.id, pinned=True)
-    [evidence] = loud.memos.choose("server").evidences
-    assert SHOUTED in " ".join(evidence.dialogues)
 
 
 def test_it_is_a_relation_by_name(loud: Memory) -> None:
@@ -150,19 +137,6 @@ class Whispers(View):
     with memory._space.read() as reader:
         assert table.strip('"') not in {each.name for each in reader.tables()}
     assert memory.search("fire"), "the other views went on"
-
-
-def test_a_later_release_that_makes_a_table_and_does_not_name_it_is_refused(
-    loud: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loud.close()
-    monkeypatch.setenv("SHOUTS_TABLE", "shout_echo")
-    memory = open_memory()
-    memory.add("It is HEARD.", source="last")
-    with pytest.raises(ViewError):
-        memory.settle()
-    with memory._space.read() as reader:
-        assert "shout_echo" not in {table.name for table in reader.tables()}
 
 
 @pytest.mark.parametrize("method", ["marks", "newer", "pending"])

@@ -2,94 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.conftest import Open
 from treering import Memory
-from treering.arrays import Floats
 from treering.errors import InputError, UnknownName
-from treering.llm.scripted import Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 from treering.views.presets import PRESETS
 from treering.views.settings import CHOICES
-
-
-class Angles:
-    """An embedder of two dimensions: a text with ``@90`` points 90 degrees from one without, and
-    one of boats, without a number, 30 degrees."""
-
-    name = "angles"
-    dimension = 2
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        del query
-        degrees = [
-            float(text.rpartition("@")[2]) if "@" in text else 30.0 * ("boat" in text)
-            for text in texts
-        ]
-        radians = np.radians(degrees)
-        return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
-
-
-COSINES = np.cos(np.radians([0.0, 80.0, 60.0, 85.0]))
-"""Of four fragments in a row with the query."""
-
-
-def fragments(memory: Memory, kind: str) -> None:
-    memory.add(
-        [{"content": f"piece {n} @{at}"} for n, at in enumerate((0, 80, 60, 85))],
-        source="work",
-        kind=kind,  # type: ignore[arg-type]
-    )
-
-
-def environment(related: Floats, scores: Floats) -> Floats:
-    """Eq. 9 as it is printed, over all pairs."""
-    env: Floats = (related @ scores) / related.sum(axis=1)
-    return env
-
-
-def chain(w: float) -> Floats:
-    """Eq. 7 for four fragments in a row."""
-    places = np.arange(4)
-    return np.asarray(w ** np.abs(places[:, None] - places[None, :]))
-
-
-def angles() -> Floats:
-    """The cosines of four fragments with each other."""
-    radians = np.radians([0, 80, 60, 85])
-    return np.asarray(np.cos(radians[:, None] - radians[None, :]))
-
-
-@pytest.mark.parametrize(
-    ("preset", "kind", "related"),
-    [
-        ("fragrel-a-story", "text", (1 + angles()) / 2),
-        ("fragrel-b-story", "text", chain(0.3)),
-        ("fragrel-chat", "chat", chain(0.8)),
-    ],
-)
-def test_fragrel_ranks_by_equation_10(
-    open_memory: Open, preset: str, kind: str, related: Floats
-) -> None:
-    memory = open_memory(embedder=Angles())
-    fragments(memory, kind)
-    memory.configure(preset)
-    hits = memory.search("query", k=4)
-    scores = COSINES + 0.5 * environment(related, COSINES)
-    by_hand = np.argsort(-scores, kind="stable").tolist()
-    assert [hit.position for hit in hits] == by_hand
-    # A search puts cosines on a scale of its own, which changes no rank: differences keep shares.
-    shown, expected = np.array([hit.score for hit in hits]), scores[by_hand]
-    shares = (shown - shown[0]) / (shown[-1] - shown[0])
-    assert shares == pytest.approx(
-        (expected - expected[0]) / (expected[-1] - expected[0]), abs=1e-5
-    )
 
 
 def words(text: str) -> int:
@@ -115,51 +39,6 @@ def test_texts_are_cut_as_large_as_the_paper_has_them(
     assert len(texts) > 2
     assert all(size(text) <= most for text in texts)
     assert all(size(f"{text} {after.split('.')[0]}.") > most for text, after in pairwise(texts))
-
-
-def test_fragrel_cuts_code_into_windows_that_overlap_by_half(
-    open_memory: Open, tmp_path: Path
-) -> None:
-    memory = open_memory()
-    root = tmp_path / "repo"
-    root.mkdir()
-    (root / "long.py").write_text("".join(f"value_{n} = {n}\n" for n in range(1, 41)))
-    memory.configure("fragrel-code")
-    memory.code.index(root)
-    hits = memory.code.search("value_15", k=10)
-    assert sorted((hit.first_line, hit.last_line) for hit in hits) == [(1, 20), (11, 30), (21, 40)]
-
-
-@pytest.fixture
-def tree(open_memory: Open) -> tuple[Memory, list[Request]]:
-    """A tree in which the second text meets the first one, and the third one their summary."""
-    asked: list[Request] = []
-
-    def summarise(request: Request) -> str:
-        asked.append(request)
-        return "One boat, another boat."
-
-    memory = open_memory(embedder=Angles(), llm=ScriptedLLM(summarise))
-    memory.configure("memtree")
-    for text in ("One boat. @0", "Another boat. @60", "A cat. @100"):
-        memory.add(text, source=text, kind="text")
-        memory.tree.settle()
-    return memory, asked
-
-
-def test_memtree_descends_by_the_text_and_not_by_the_leaves(
-    tree: tuple[Memory, list[Request]],
-) -> None:
-    memory, _ = tree
-    # Below the summary at 30° are leaves at 0° and 60°. A text at -36° is 66° from the summary:
-    # cos 66° = 0.41 ≥ 0.4 lets it in. The mean cosine to the leaves, 0.35, would not.
-    memory.add("A ship. @-36", source="ship", kind="text")
-    memory.settle()
-    [ship] = memory.tree.find(next(memory.entries(source="ship")).id)
-    assert len(memory.tree.path(ship.number)) >= 1
-    memory.tree.replant(route="leaves", settle="later")
-    [ship] = memory.tree.find(next(memory.entries(source="ship")).id)
-    assert memory.tree.path(ship.number) == []
 
 
 def test_each_preset_is_recognised_by_what_it_sets(memory: Memory) -> None:
@@ -236,12 +115,6 @@ def test_a_preset_for_other_content_than_the_space_holds_is_refused(memory: Memo
         memory.configure("fragrel-b-story")
     assert memory.configure().preset == "default"
     memory.configure("memochat")
-
-
-def test_asking_for_the_settings_begins_no_space(open_memory: Open) -> None:
-    memory = open_memory()
-    memory.configure()
-    assert memory.spaces() == []
 
 
 def test_relations_are_chosen_by_kind_with_their_parameters_and_weights(memory: Memory) -> None:

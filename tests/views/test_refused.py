@@ -72,23 +72,6 @@ def test_an_entry_that_a_view_fails_on_stays_queued_and_all_others_go_on(
     assert picture(memory, "facts") == before
 
 
-def test_a_rebuild_passes_over_an_entry_that_a_view_fails_on(
-    open_memory: Open, mend: Callable[[], None]
-) -> None:
-    memory = open_memory()
-    _tell(memory, "I relocated to Oslo.", BAD, "I relocated to Rome.")
-    before = picture(memory, "facts")
-    with pytest.raises(ViewError):
-        memory.rebuild("facts")
-    assert picture(memory, "facts") == before
-    assert memory.stats().outdated == ()
-    assert memory.stats().pending == {"facts": 1}
-    mend()
-    memory.rebuild("facts")
-    assert memory.stats().pending == {}
-    assert _homes(memory) == ["Oslo", "Perth", "Rome"]
-
-
 def test_what_was_read_before_is_not_kept_if_a_rebuild_fails_on_it(
     open_memory: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

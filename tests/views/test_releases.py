@@ -92,13 +92,6 @@ def test_a_table_that_a_rebuild_fills_is_erased_where_the_package_is_missing(
         assert rows(memory, "view_loud_echo") == rows(memory, "view_loud") == []
 
 
-def test_a_view_may_have_an_empty_version(release: Release) -> None:
-    with release("view_loud", version="") as memory:
-        memory.add("The plan is here.", source="plan")
-        memory.settle()
-        assert memory.stats().entries == len(rows(memory, "view_loud")) == 1
-
-
 def test_a_view_that_is_new_to_a_space_once_more_is_prepared_again(release: Release) -> None:
     memory = release("view_loud_tally")
     memory.add("One.", source="numbers")

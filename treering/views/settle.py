@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from treering.errors import (
     JournalBusy,
-    JournalCorrupt,
     LLMNotConfigured,
     TreeringError,
     UnknownName,
@@ -55,21 +54,6 @@ class Settler:
         self._views = views
         self._follower = follower
         self._corpus = corpus
-
-    def warn_of_outdated(self) -> None:
-        """Log a warning for views that are to be rebuilt, or whose rebuild is under way."""
-        with self._space.read() as reader:
-            try:
-                due = [view.name for view in outdated_views(self._views, reader)]
-            except JournalCorrupt:
-                return  # damaged settings raise where they are used
-        if due:
-            log.warning(
-                "%s of space %r: other settings hold now than when it was derived, or another "
-                "version of treering did it; settle() or `treering rebuild` derives it again",
-                ", ".join(due),
-                self._space.name,
-            )
 
     def settle(self, progress: Progress | None, *, upgrade: bool) -> None:
         """Do all pending work now, rebuilds that are due included.

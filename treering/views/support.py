@@ -24,21 +24,8 @@ _WORD: Final = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+(?:'\w+)*")
 _NAME: Final = re.compile(r"(?<![.!?:]\s)(?<=\s)[A-Z][\w'-]+")
 _THOUSANDS: Final = re.compile(r"(?<=\d),\s?(?=\d{3}\b)")
 _NUMBER: Final = re.compile(r"\d+")
-_IN_WORDS: Final = {
-    "zero": "0",
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-    "eleven": "11",
-    "twelve": "12",
-}
+_NUMBERS: Final = "zero one two three four five six seven eight nine ten eleven twelve"
+_IN_WORDS: Final = {word: str(number) for number, word in enumerate(_NUMBERS.split())}
 
 _CLAUSE: Final = re.compile(
     r",?\s+(?:which|who|whom|whose|where|and|but|because|while|although)\b", re.IGNORECASE

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, without, zeros_in_large_pages
-from treering.journal import blocks
 from treering.journal.blocks import Postings, Rows
 from treering.records import KINDS
 from treering.scratch import lent
@@ -238,37 +237,6 @@ def _join_blocks(first: Block, second: Block) -> Block:
     return Block(rows, np.concatenate([first.scale, second.scale]))
 
 
-Ints = NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Fragments in order of arrival: their ids ascend.
-
-    ``start`` is the offset of each in its entry's text; ``source``, ``position``, ``at`` (seconds
-    since the epoch, NaN where unknown), ``zone`` (minutes ahead of UTC) and ``kind`` (an index of
-    ``KINDS``) are those of its entry. ``speaker`` and ``session`` are codes by ``name_code``, 0 for
-    none. ``lengths`` counts the terms of each. The rows of ``postings`` are indexes of this
-    segment.
-    """
-
-    fragment: Codes
-    entry: Codes
-    start: Ints
-    source: Ints
-    position: Ints
-    at: NDArray[np.float64]
-    speaker: NDArray[np.uint64]
-    session: NDArray[np.uint64]
-    kind: NDArray[np.int8]
-    zone: NDArray[np.int16]
-    lengths: Ints
-    postings: PostingRun
-
-    def __len__(self) -> int:
-        return len(self.fragment)
-
-
 @dataclass(frozen=True, slots=True)
 class EmbeddedRows:
     """Vectors of fragments, up to and with the one at ``mark``.
@@ -283,8 +251,10 @@ class EmbeddedRows:
     vectors: Block
 
 
-def segment_of(first: int, rows: Rows, postings: Postings, is_sorted: bool) -> Segment:
-    """The fragments of a block's rows from the slot ``first`` on, without erased ones.
+def living_rows(
+    first: int, rows: Rows, postings: Postings, is_sorted: bool
+) -> tuple[Rows, PostingRun]:
+    """A block's rows from the slot ``first`` on without erased ones, and the terms of each.
 
     Raises ValueError, or an error of numpy, for damaged rows.
     """
@@ -300,47 +270,19 @@ def segment_of(first: int, rows: Rows, postings: Postings, is_sorted: bool) -> S
         if not living[slots].all():
             raise ValueError("terms of no fragment")
         rows, slots = rows[living], number[slots]
-    return Segment(
-        fragment=_check_ascending(rows["fragment"]),
-        entry=rows["entry"],
-        start=rows["start"],
-        source=_narrow(rows["source"]),
-        position=_narrow(rows["position"]),
-        at=_seconds(rows["at"]),
-        speaker=rows["speaker"],
-        session=rows["session"],
-        kind=_kinds(rows["kind"]),
-        zone=rows["zone"],
-        lengths=rows["length"],
-        postings=_run(postings, slots, is_sorted),
-    )
-
-
-def _run(postings: Postings, rows: NDArray[np.int32], is_sorted: bool) -> PostingRun:
+    _check_rows(rows)
     terms, counts = postings["term"].copy(), postings["count"].copy()
-    return (PostingRun.in_order if is_sorted else PostingRun.from_unsorted)(terms, rows, counts)
+    run = (PostingRun.in_order if is_sorted else PostingRun.from_unsorted)(terms, slots, counts)
+    return rows, run
 
 
-def _check_ascending(fragments: Codes) -> Codes:
-    if (fragments[1:] <= fragments[:-1]).any():
+def _check_rows(rows: Rows) -> None:
+    fragment, kind = rows["fragment"], rows["kind"]
+    if (fragment[1:] <= fragment[:-1]).any():
         raise ValueError("fragments in no order")
-    return fragments
-
-
-def _narrow(values: Codes) -> NDArray[np.int32]:
-    # One pass over the bits of all is faster than two for the least and the largest.
-    if not 0 <= int(np.bitwise_or.reduce(values)) < 1 << 31:
-        raise ValueError("too large a number")
-    return values.astype(np.int32)
-
-
-def _seconds(micros: Codes) -> NDArray[np.float64]:
-    seconds = micros / 1e6
-    seconds[micros == blocks.NEVER] = np.nan
-    return seconds
-
-
-def _kinds(codes: NDArray[np.int8]) -> NDArray[np.int8]:
-    if len(codes) and not (codes.min() >= 0 and codes.max() < len(KINDS)):
+    for name in ("source", "position"):
+        # One pass over the bits of all is faster than two for the least and the largest.
+        if not 0 <= int(np.bitwise_or.reduce(rows[name])) < 1 << 31:
+            raise ValueError("too large a number")
+    if len(kind) and not (kind.min() >= 0 and kind.max() < len(KINDS)):
         raise ValueError("no kind")
-    return codes

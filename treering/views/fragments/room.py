@@ -9,22 +9,17 @@ from __future__ import annotations
 import os
 import threading
 from itertools import count
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from treering import forks
 from treering.errors import InputError
 
+if TYPE_CHECKING:
+    from treering.views.fragments.table import Table
+
 LIMIT_VARIABLE: Final = "TREERING_MAX_FRAGMENTS"
 """The environment variable that limits how many fragments a process holds; no limit without it."""
-
-
-class Releasable(Protocol):
-    """Columns in memory that can be dropped."""
-
-    def release(self) -> None:
-        """Drop the columns."""
-        ...
 
 
 class Room:
@@ -37,7 +32,7 @@ class Room:
         self.most = most
         self._lock = threading.Lock()  # protects the other attributes
         self._uses = count()
-        self._sizes: WeakKeyDictionary[Releasable, tuple[int, int]] = WeakKeyDictionary()
+        self._sizes: WeakKeyDictionary[Table, tuple[int, int]] = WeakKeyDictionary()
 
     @property
     def size(self) -> int:
@@ -45,7 +40,7 @@ class Room:
         with self._lock:
             return sum(size for _, size in self._sizes.values())
 
-    def use(self, table: Releasable, size: int) -> None:
+    def use(self, table: Table, size: int) -> None:
         """Note that a table of so many fragments is in use; it stays, even if it is too large."""
         with self._lock:
             self._sizes[table] = next(self._uses), size
@@ -56,9 +51,9 @@ class Room:
         for other in gone:
             other.release()
 
-    def _oldest(self, used: Releasable, most: int) -> list[Releasable]:
+    def _oldest(self, used: Table, most: int) -> list[Table]:
         total = sum(size for _, size in self._sizes.values())
-        gone: list[Releasable] = []
+        gone: list[Table] = []
         for other, (_, size) in sorted(self._sizes.items(), key=lambda pair: pair[1]):
             if total <= most:
                 break

@@ -20,10 +20,11 @@ from treering.journal.space import (
     all_models,
 )
 from treering.journal.vector_blocks import VectorBlock
+from treering.search.postings import PostingRun
 from treering.search.terms import Terms
 from treering.search.vectors import Block
 from treering.split import Span
-from treering.views.fragments.columns import EmbeddedRows, Segment, segment_of
+from treering.views.fragments.columns import EmbeddedRows, living_rows
 
 Places = dict[int, tuple[int, int]]
 """Block and slot of fragments, by their ids."""
@@ -176,13 +177,15 @@ def stored_rows(reader: Reader, block: FragmentBlock, after: int) -> tuple[int, 
     return first, rows, blocks.postings_of(reader, block, first, rows)
 
 
-def segment_in(block: FragmentBlock, first: int, rows: Rows, postings: Postings) -> Segment:
-    """The fragments that ``stored_rows`` has read, from a slot on. Raises JournalCorrupt."""
+def sound_rows(
+    block: FragmentBlock, first: int, rows: Rows, postings: Postings
+) -> tuple[Rows, PostingRun]:
+    """The fragments that ``stored_rows`` has read, and their terms. Raises JournalCorrupt."""
     # Numbers too large for a column raise, too; numpy would only warn.
     with damage.decoding("the search index"), np.errstate(invalid="raise"):
         if not first and np.count_nonzero(rows["fragment"]) != block.living:
             raise ValueError("fragments are missing")
-        return segment_of(first, rows, postings, block.is_sorted)
+        return living_rows(first, rows, postings, block.is_sorted)
 
 
 def embedded_rows(

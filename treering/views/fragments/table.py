@@ -18,17 +18,19 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, are_among, union
 from treering.journal import blocks, damage, vector_blocks
+from treering.journal.blocks import Rows
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
 from treering.journal.vector_blocks import VectorBlock
 from treering.parallel import do_all, for_each
 from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
+from treering.search.postings import PostingRun
 from treering.search.relations.contract import MISSING, Items, RowChange
 from treering.search.snapshot import Names, Snapshot
 from treering.search.stored import Metadata, SpaceColumns
 from treering.split import Span
 from treering.views.fragments import store
-from treering.views.fragments.columns import Column, EmbeddedRows, Segment, VectorRows
+from treering.views.fragments.columns import Column, EmbeddedRows, VectorRows
 from treering.views.fragments.order import PlacedColumns, Reading
 from treering.views.fragments.room import ROOM, Room
 
@@ -216,7 +218,7 @@ class Table:
         """
         stored = blocks.after(reader, state.id, last)
         connection, taking_in = threading.Lock(), threading.Lock()
-        waiting: dict[int, Segment] = {}
+        waiting: dict[int, tuple[Rows, PostingRun]] = {}
         numbers = iter(range(len(stored)))
         next_ = next(numbers, None)
 
@@ -228,37 +230,39 @@ class Table:
             nonlocal next_
             with connection:
                 read = store.stored_rows(reader, stored[at], last)
-            segment = store.segment_in(stored[at], *read)
+            sound = store.sound_rows(stored[at], *read)
             with taking_in:
-                waiting[at] = segment
+                waiting[at] = sound
                 while next_ in waiting:
-                    self._append(waiting.pop(next_), speaker_of)
+                    self._append(*waiting.pop(next_), speaker_of)
                     next_ = next(numbers, None)
 
         for_each(take_in, len(stored), sum(block.living for block in stored))
 
-    def _append(self, segment: Segment, speaker_of: Callable[[int], str]) -> None:
+    def _append(self, rows: Rows, run: PostingRun, speaker_of: Callable[[int], str]) -> None:
         """Append fragments, whose vectors are read later.
 
         ``speaker_of`` reads the speaker of an entry if its name is new.
         """
         placed, names = self._placed, self._names
         with damage.decoding("the search index"):
-            speaker = names.speakers_of(segment.entry, segment.speaker, speaker_of)
-        self._fragment.extend(segment.fragment)
-        self._entry.extend(segment.entry)
+            speaker = names.speakers_of(rows["entry"], rows["speaker"], speaker_of)
+        at = rows["at"] / 1e6
+        at[rows["at"] == blocks.NEVER] = np.nan
         self._speaker.extend(speaker)
-        self._zone.extend(segment.zone)
-        self._embedded.extend(np.zeros(len(segment), dtype=np.bool_))
-        self._vector_number.extend(np.zeros(len(segment), dtype=np.int64))
-        placed.source.extend(segment.source)
-        placed.position.extend(segment.position)
-        placed.start.extend(segment.start)
-        placed.at.extend(segment.at)
-        placed.named.extend(names.sessions_of(segment.source, segment.session))
-        placed.kind.extend(segment.kind)
-        self._lexical = self._lexical.grown(segment.postings, segment.lengths)
-        self._vectors.extend(len(segment))
+        self._embedded.extend(np.zeros(len(rows), dtype=np.bool_))
+        self._vector_number.extend(np.zeros(len(rows), dtype=np.int64))
+        self._fragment.extend(rows["fragment"])
+        self._entry.extend(rows["entry"])
+        self._zone.extend(rows["zone"])
+        placed.source.extend(rows["source"])
+        placed.position.extend(rows["position"])
+        placed.start.extend(rows["start"])
+        placed.at.extend(at)
+        placed.named.extend(names.sessions_of(rows["source"].astype(np.int32), rows["session"]))
+        placed.kind.extend(rows["kind"])
+        self._lexical = self._lexical.grown(run, rows["length"])
+        self._vectors.extend(len(rows))
 
     def _read_vectors(
         self, reader: SpaceReader, state: SpaceState, beside: Sequence[Callable[[], object]]
