@@ -151,7 +151,7 @@ def test_at_least_six_calls_run_at_once_and_an_add_does_not_wait_for_them(path: 
         go_on.set()
         settling.join(WAIT_S)
         assert not settling.is_alive()
-        memory.tree._grow()
+        memory.tree._grower.grow()
         assert memory.stats().pending.get("tree")  # what arrived meanwhile is not forgotten
         memory.tree.settle()
         assert any("third" in node.text for node in summaries(memory))

@@ -139,7 +139,7 @@ class Whispers(View):
     assert memory.search("fire"), "the other views went on"
 
 
-@pytest.mark.parametrize("method", ["marks", "newer", "pending"])
+@pytest.mark.parametrize("method", ["marks", "pending"])
 def test_a_view_that_raises_is_named(
     loud: Memory, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

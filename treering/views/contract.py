@@ -188,10 +188,6 @@ class View:
         """The marks of quotes, by place in the sequence. A quote without a mark is left out."""
         return {}
 
-    def newer(self, reader: SpaceReader) -> Mapping[int, int]:
-        """Superseded entries, each with the entry that replaced it, by sequence number."""
-        return {}
-
     def relation(self) -> Relation | None:
         """The relation ``relation_name`` between the fragments of the space."""
         return None

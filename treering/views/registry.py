@@ -24,7 +24,7 @@ from treering.errors import (
     MissingExtra,
     ViewError,
 )
-from treering.journal import entries, ledger, storage
+from treering.journal import blocks, entries, ledger, storage, vector_blocks
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Context, Filter, Hit, Level, Mode, Progress, Stats
@@ -45,6 +45,7 @@ from treering.views.code.rounds.changes import CodeChanges
 from treering.views.contract import Resources, View, attribute_errors
 from treering.views.erase import Eraser
 from treering.views.facts.extract import FactExtractor
+from treering.views.facts.store import newer_entries
 from treering.views.facts.view import Facts, FactView
 from treering.views.follow import Follower
 from treering.views.foreign import check_names, views_of_other_packages
@@ -104,9 +105,7 @@ class Views:
             return self.embedder
 
         self._corpus = _corpus(space, exact)
-        self.searcher = Searcher(
-            space, self._corpus, current, self.marking.marks, self.marking.newer
-        )
+        self.searcher = Searcher(space, self._corpus, current, self.marking.marks, newer_entries)
         resources = Resources(
             space=space,
             embedder=current,
@@ -172,7 +171,7 @@ class Views:
             reader.ensure_there()
         self.erase_expired()
         try:
-            self._tree._grow(seconds)
+            self._tree._grower.grow(seconds)
         except JournalError as error:
             log.warning("the tree is delayed; settle() retries: %s", error)
         return self._tree
@@ -334,8 +333,8 @@ class Views:
                 space=self._space.name,
                 entries=counts["entry"],
                 sources=counts["source"],
-                fragments=store.count(reader, reader.id),
-                embedded=store.count_vectors(reader, reader.id, model) if model else 0,
+                fragments=blocks.count(reader, reader.id),
+                embedded=vector_blocks.count(reader, reader.id, model) if model else 0,
                 pending={kind: size for kind, size in sorted(pending.items()) if size},
                 model=model.name if model else None,
                 dimension=model.dimension if model else None,

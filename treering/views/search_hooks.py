@@ -1,4 +1,4 @@
-"""The views as searches see them: relations by name, marks on texts, and newer entries."""
+"""The views as searches see them: relations by name, and marks on texts."""
 
 from __future__ import annotations
 
@@ -93,14 +93,6 @@ class Marking:
             else entry
             for (_, entry), mark in zip(rows, marks, strict=True)
         ]
-
-    def newer(self, reader: SpaceReader) -> Mapping[int, int]:
-        """The newer entries that the views know of, see ``View.newer``; the first view wins."""
-        newer: dict[int, int] = {}
-        for view in self.views_with_rows(reader):
-            with attribute_errors(view):
-                newer = {**view.newer(reader), **newer}
-        return newer
 
 
 def _without_expired(reader: SpaceReader, marks: list[Mark]) -> list[Mark]:

@@ -85,10 +85,6 @@ class Shouts(View):
         work.claim(writer, writer.id, QUEUE, seqs)
         return Erased({"shouts": rows})
 
-    def newer(self, reader: SpaceReader) -> Mapping[int, int]:
-        failing("newer")
-        return {}
-
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
         failing("marks")
         loud = {

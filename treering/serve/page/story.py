@@ -173,7 +173,8 @@ def tree_part(
     tree = memory_parts(memory).views.tree_so_far(PLACING_S if place else 0.0)
     nodes = tree.children(number)
     branches = label_nodes(tree, nodes[offset : offset + limit])
-    return TreePart(branches, offset, len(nodes), tree._count_unplaced())
+    waiting = 0 if tree.settings().settle == "each" else tree._grower.count_unplaced()
+    return TreePart(branches, offset, len(nodes), waiting)
 
 
 def label_nodes(tree: TreeView, nodes: Sequence[TreeNode]) -> tuple[TreeBranch, ...]:

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.journal import vector_blocks
+from treering.journal import blocks, vector_blocks
 from treering.journal.contract import Reader
 from treering.journal.postgres import nearest
 from treering.journal.postgres.database import PgConnection, PostgresDatabase
@@ -149,7 +149,7 @@ class CandidateSource:
 
     def _count(self) -> int:
         with self._space.read() as reader:
-            return store.count(reader, reader.id)
+            return blocks.count(reader, reader.id)
 
     def _warn(self) -> None:
         if self._is_large and not self._has_warned:
@@ -240,9 +240,9 @@ def _add(
 
 def _heads_after(reader: Reader, space: int, model: EmbeddingModel, mark: int, size: int) -> Codes:
     """Number, fragment, and 1 if it has a direction, of the next vectors above a mark; (n, 3)."""
-    blocks = sorted(vector_blocks.after(reader, space, model, mark), key=lambda block: block.oldest)
+    stored = sorted(vector_blocks.after(reader, space, model, mark), key=lambda block: block.oldest)
     heads = np.zeros((0, 3), dtype=np.int64)
-    for block in blocks:
+    for block in stored:
         if len(heads) >= size and block.oldest > heads[size - 1, 0]:
             break
         number, fragment, scale = vector_blocks.read_heads(reader, block)

@@ -194,15 +194,20 @@ def pairs(
     return sorted(found, key=lambda pair: (pair[1].order, pair[0].order))
 
 
-def newer_entries(reader: Reader) -> dict[int, int]:
-    """The newer entry of each entry with a superseded statement."""
-    rows = reader.rows(
-        "SELECT s.entry, n.entry FROM statement s"
-        " JOIN statement n ON n.space = s.space AND n.id = s.newer"
-        " WHERE s.space = ? AND s.newer IS NOT NULL ORDER BY n.said, n.entry",
-        (reader.space,),
-    )
-    return {int(row[0]): int(row[1]) for row in rows}
+def newer_entries(reader: SpaceReader) -> dict[int, int]:
+    """The newer entry of each superseded one; what a person said wins over both readers."""
+    as_of = reader.as_of
+    if as_of is None:
+        rows = reader.rows(
+            "SELECT s.entry, n.entry FROM statement s"
+            " JOIN statement n ON n.space = s.space AND n.id = s.newer"
+            " WHERE s.space = ? AND s.newer IS NOT NULL ORDER BY n.said, n.entry",
+            (reader.space,),
+        )
+        found = {int(row[0]): int(row[1]) for row in rows}
+    else:
+        found = {older.entry: newer.entry for older, newer in pairs(reader, as_of)}
+    return found | dict(supersession.pairs(reader, reader.id, as_of))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
-from treering.journal import entries, supersession, work
+from treering.journal import entries, work
 from treering.journal.contract import Value
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Newer, Progress, When
@@ -206,12 +206,3 @@ class Facts(View):
         found = store.replacements(reader, reader.as_of, {quote.seq for quote in quotes})
         marks = {one.entry: Mark(superseded_by=one.newer) for one in found}  # the newest counts
         return {place: marks[quote.seq] for place, quote in enumerate(quotes) if quote.seq in marks}
-
-    def newer(self, reader: SpaceReader) -> Mapping[int, int]:
-        """See ``View``."""
-        as_of = reader.as_of
-        if as_of is None:
-            newer = store.newer_entries(reader)
-        else:
-            newer = {older.entry: now.entry for older, now in store.pairs(reader, as_of)}
-        return newer | dict(supersession.pairs(reader, reader.id, as_of))

@@ -262,26 +262,6 @@ def vectors_of(
     return {fragment: of_fragment[fragment] for fragment in fragments if fragment in of_fragment}
 
 
-def count(reader: Reader, space: int) -> int:
-    """How many fragments a space has."""
-    return blocks.count(reader, space)
-
-
-def count_vectors(reader: Reader, space: int, model: EmbeddingModel) -> int:
-    """How many fragments of a space a model has embedded."""
-    return vector_blocks.count(reader, space, model)
-
-
-def count_vectors_after(reader: Reader, space: int, model: EmbeddingModel, mark: int) -> int:
-    """How many fragments a model has embedded since a mark."""
-    return vector_blocks.count_after(reader, space, model, mark)
-
-
-def is_embedded_after(reader: Reader, space: int, model: EmbeddingModel, mark: int) -> bool:
-    """Whether a model has embedded any fragment since a mark."""
-    return bool(vector_blocks.next_after(reader, space, model, mark, 1))
-
-
 def embedded_after(
     reader: Reader, space: int, model: EmbeddingModel, mark: int, limit: int
 ) -> tuple[int, dict[int, Floats]]:

@@ -11,11 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from treering.journal import damage, ledger, work
+from treering.journal import damage, ledger, vector_blocks, work
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceWriter
 from treering.search.snapshot import Snapshot
-from treering.views.fragments import store as fragments
 from treering.views.tree import store
 from treering.views.tree.leaves import (
     NewLeaf,
@@ -167,9 +166,9 @@ class Grower:
                 return False
             if work.is_queued(reader, reader.space, [store.ERASED]):
                 return True
-            return attaches and (
+            return attaches and bool(
                 work.is_queued(reader, reader.space, [store.LOOSE])
-                or fragments.is_embedded_after(reader, reader.space, model, _mark(reader, model))
+                or vector_blocks.next_after(reader, reader.space, model, _mark(reader, model), 1)
             )
 
     def _sync(self, reader: SpaceReader) -> Tree:
@@ -194,7 +193,7 @@ def count_unplaced(reader: SpaceReader) -> int:
     model = reader.model
     if model is None:
         return 0
-    return fragments.count_vectors_after(reader, reader.space, model, _mark(reader, model))
+    return vector_blocks.count_after(reader, reader.space, model, _mark(reader, model))
 
 
 def _mark(reader: Reader, model: EmbeddingModel) -> int:

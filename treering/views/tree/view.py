@@ -54,13 +54,6 @@ class TreeView:
 
     # ------------------------------------------------------------------ keeping it up to date
 
-    def _grow(self, seconds: float | None = None) -> None:
-        """Give every embedded text a leaf; the summaries above new leaves become pending work.
-
-        With ``seconds``, stop soon after so long.
-        """
-        self._grower.grow(seconds)
-
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
         """Make all pending summaries, those of one path in parallel.
 
@@ -70,7 +63,7 @@ class TreeView:
         failed stay queued, and so do the texts after them. If another process makes summaries, it
         is waited for; what is left after a minute stays queued.
         """
-        self._grow()
+        self._grower.grow()
         aggregator = self._aggregator()
         if upgrade:
             self._queue_upgrade(aggregator)
@@ -159,22 +152,14 @@ class TreeView:
             if progress:
                 progress(max(waiting - self._grower.count_unplaced(), 0), waiting)
 
-    def _count_unplaced(self) -> int:
-        """How many embedded texts lack a leaf and get one when the tree is used."""
-        return 0 if self.settings().settle == "each" else self._grower.count_unplaced()
-
     def _examples(self, numbers: Sequence[int]) -> dict[int, str]:
         """The beginning of a typical text below each node, by number."""
         with self._grower.read() as (reader, tree):
             return examples(reader, tree, [n for n in numbers if n in tree])
 
-    def _is_used(self) -> bool:
-        """Whether the tree must be kept up to date: it has been used, or its settings chosen."""
-        return self._grower.is_used()
-
     def _relation(self) -> TreeRelatives:
         """The tree as a relation between fragments, for ``memory.search``."""
-        self._grow()
+        self._grower.grow()
         with self._grower.read():
             return TreeRelatives(self._places, self._grower.revision())
 
@@ -292,7 +277,7 @@ class Summaries(View):
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
         """See ``View``. A tree that was never used or chosen costs nothing."""
-        if self._tree._is_used():
+        if self._tree._grower.is_used():
             self._tree.settle(progress, upgrade=upgrade)
 
     def pending(self, reader: SpaceReader) -> Mapping[str, int]:
@@ -328,7 +313,7 @@ class Summaries(View):
 
     def finish_rebuild(self, progress: Progress | None = None) -> None:
         """See ``View``. A tree that was never used is not grown."""
-        if self._tree._is_used():
+        if self._tree._grower.is_used():
             self._tree.settle(progress)
 
     def relation(self) -> TreeRelatives:
