@@ -20,6 +20,14 @@ def random_vectors(count: int, *, dimension: int = 8, seed: int = 0) -> Matrix:
     return unit_rows(np.random.default_rng(seed).normal(size=(count, dimension)))
 
 
+def clustered(clusters: int, each: int, *, dimension: int = 32, spread: float, seed: int) -> Matrix:
+    """Clusters around orthogonal axes, in random order."""
+    rng = np.random.default_rng(seed)
+    centres = np.repeat(np.eye(dimension)[:clusters], each, axis=0)
+    noise = rng.normal(size=centres.shape) * spread / np.sqrt(dimension)
+    return unit_rows(rng.permutation(centres + noise))
+
+
 def settings(
     base: float = 0.4, *, rate: float = 0.5, max_depth: int = 16, route: Route = "leaves"
 ) -> Settings:
