@@ -5,33 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treering.views.code.index.code_index import ALPHA, CodeIndex, IndexedFile
-from treering.views.code.parse.outline import CodeDefinition, DefinitionKind, ParsedFile
+from treering.views.code.parse.outline import CodeDefinition, ParsedFile
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
     """A function or class: a short key to decide by, the whole implementation to generate from.
 
-    ``methods`` and ``attributes`` are of classes only.
+    ``methods`` are of classes only.
     """
 
     path: str
-    qualified: str
-    kind: DefinitionKind
-    first_line: int
-    last_line: int
-    signature: str
-    doc: str
-    attributes: tuple[str, ...]
+    definition: CodeDefinition
     methods: tuple[str, ...]
     calls: frozenset[str]
     """The names it calls, its external APIs."""
     value: str
 
     @property
-    def name(self) -> str:
-        """The last part of its qualified name."""
-        return self.qualified.rpartition(".")[2]
+    def qualified(self) -> str:
+        """Its qualified name."""
+        return self.definition.qualified
 
     @property
     def place(self) -> str:
@@ -41,10 +35,10 @@ class CodeBlock:
     @property
     def key(self) -> str:
         """Signature with comments; of a class, its attributes and method names too."""
-        lines = [f"{self.path}: {self.signature}"]
-        lines.extend(f"    {line}" for line in self.doc.splitlines())
-        if self.attributes:
-            lines.append(f"    attributes: {', '.join(self.attributes)}")
+        lines = [f"{self.path}: {self.definition.signature}"]
+        lines.extend(f"    {line}" for line in self.definition.doc.splitlines())
+        if self.definition.attributes:
+            lines.append(f"    attributes: {', '.join(self.definition.attributes)}")
         if self.methods:
             lines.append(f"    methods: {', '.join(self.methods)}")
         return "\n".join(lines)
@@ -52,7 +46,7 @@ class CodeBlock:
     @property
     def apis(self) -> frozenset[str]:
         """The names it calls and those that can be called on it: A(m) of eq. 2."""
-        return self.calls | {self.name} | frozenset(self.methods)
+        return self.calls | {self.definition.name, *self.methods}
 
 
 def code_block(path: str, file: IndexedFile, place: int) -> CodeBlock:
@@ -62,13 +56,7 @@ def code_block(path: str, file: IndexedFile, place: int) -> CodeBlock:
     inner = _inside(parsed, place)
     return CodeBlock(
         path=path,
-        qualified=definition.qualified,
-        kind=definition.kind,
-        first_line=definition.first_line,
-        last_line=definition.span.last_line,
-        signature=definition.signature,
-        doc=definition.doc,
-        attributes=definition.attributes,
+        definition=definition,
         methods=_methods(parsed, definition, place),
         calls=frozenset(call.name for call in parsed.calls if call.scope in inner),
         value=parsed.text(definition.span),
