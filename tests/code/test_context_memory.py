@@ -33,7 +33,7 @@ class Shelf:
 
 
 def names(memory: ContextMemory) -> list[str]:
-    return [block.definition.name for block in memory.blocks]
+    return [block.name for block in memory.blocks]
 
 
 def test_add_merges_what_is_retrieved_for_all_instructions_so_far() -> None:

@@ -175,7 +175,7 @@ def as_hits(blocks: Sequence[CodeBlock]) -> list[CodeHit]:
     """Blocks as hits, so that both are compared alike."""
     return [
         CodeHit(
-            *(0.0, block.path, block.definition.first_line, block.definition.span.last_line),
+            *(0.0, block.path, block.first_line, block.last_line),
             *(block.qualified, block.value, Why({})),
         )
         for block in blocks

@@ -5,27 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treering.views.code.index.code_index import ALPHA, CodeIndex, IndexedFile
-from treering.views.code.parse.outline import CodeDefinition, ParsedFile
+from treering.views.code.parse.outline import CodeDefinition, DefinitionKind, ParsedFile
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
     """A function or class: a short key to decide by, the whole implementation to generate from.
 
-    ``methods`` are of classes only.
+    ``methods`` and ``attributes`` are of classes only.
     """
 
     path: str
-    definition: CodeDefinition
+    qualified: str
+    kind: DefinitionKind
+    first_line: int
+    last_line: int
+    signature: str
+    doc: str
+    attributes: tuple[str, ...]
     methods: tuple[str, ...]
     calls: frozenset[str]
     """The names it calls, its external APIs."""
     value: str
 
     @property
-    def qualified(self) -> str:
-        """Its qualified name."""
-        return self.definition.qualified
+    def name(self) -> str:
+        """The last part of its qualified name."""
+        return self.qualified.rpartition(".")[2]
 
     @property
     def place(self) -> str:
@@ -35,10 +41,10 @@ class CodeBlock:
     @property
     def key(self) -> str:
         """Signature with comments; of a class, its attributes and method names too."""
-        lines = [f"{self.path}: {self.definition.signature}"]
-        lines.extend(f"    {line}" for line in self.definition.doc.splitlines())
-        if self.definition.attributes:
-            lines.append(f"    attributes: {', '.join(self.definition.attributes)}")
+        lines = [f"{self.path}: {self.signature}"]
+        lines.extend(f"    {line}" for line in self.doc.splitlines())
+        if self.attributes:
+            lines.append(f"    attributes: {', '.join(self.attributes)}")
         if self.methods:
             lines.append(f"    methods: {', '.join(self.methods)}")
         return "\n".join(lines)
@@ -46,7 +52,7 @@ class CodeBlock:
     @property
     def apis(self) -> frozenset[str]:
         """The names it calls and those that can be called on it: A(m) of eq. 2."""
-        return self.calls | {self.definition.name, *self.methods}
+        return self.calls | {self.name} | frozenset(self.methods)
 
 
 def code_block(path: str, file: IndexedFile, place: int) -> CodeBlock:
@@ -56,7 +62,13 @@ def code_block(path: str, file: IndexedFile, place: int) -> CodeBlock:
     inner = _inside(parsed, place)
     return CodeBlock(
         path=path,
-        definition=definition,
+        qualified=definition.qualified,
+        kind=definition.kind,
+        first_line=definition.first_line,
+        last_line=definition.span.last_line,
+        signature=definition.signature,
+        doc=definition.doc,
+        attributes=definition.attributes,
         methods=_methods(parsed, definition, place),
         calls=frozenset(call.name for call in parsed.calls if call.scope in inner),
         value=parsed.text(definition.span),
