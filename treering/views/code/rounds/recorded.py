@@ -110,7 +110,7 @@ def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
         return None
     if not is_inside(path):
         return None
-    texts: dict[str, Any] = {key: one for key, one in account.items() if isinstance(one, str)}
+    texts: dict[str, Any] = {key: text for key, text in account.items() if isinstance(text, str)}
     block = SessionBlock(
         definition=definition,
         path=path,
