@@ -102,10 +102,18 @@ def test_an_installed_wheel_remembers_finds_and_forgets(
         archive.extractall(installed)
     here = {"cwd": home, "env": environment(home) | {"PYTHONPATH": str(installed)}}
     assert run("treering", "--version", **here).strip() == treering.__version__
-    run("treering", "add", "The boiler was serviced in March.", "-m", "life.db", **here)
-    assert "serviced in March" in run("treering", "search", "boiler", "-m", "life.db", **here)
-    run("treering", "forget", "--source", "notes", "--yes", "-m", "life.db", **here)
-    assert "nothing found" in run("treering", "search", "boiler", "-m", "life.db", **here)
+    (home / "remember.py").write_text(REMEMBER, "utf-8")
+    assert run("remember", **here).split() == ["1", "March.", "0"]
+
+
+REMEMBER = """
+from treering import Memory
+with Memory.open("life.db") as memory:
+    print(memory.add("The boiler was serviced in March.").added)
+    print(memory.search("boiler")[0].text.split()[-1])
+    memory.forget(source="notes")
+    print(len(memory.search("boiler")))
+"""
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -129,22 +129,6 @@ def test_a_child_forked_inside_a_transaction_is_told_and_harms_nothing(path: Pat
     assert texts_in(path) == ["Before.", "After."]
 
 
-UNUSED = (
-    _BEGIN
-    + """
-if (pid := os.fork()) == 0:
-    sys.exit()
-assert os.waitpid(pid, 0)[1] == 0
-memory.add("After.", source="parent")
-"""
-)
-
-
-def test_a_child_that_never_uses_the_memory_takes_nothing_away(path: Path) -> None:
-    run_script(UNUSED, path)
-    assert texts_in(path) == ["Before.", "After."]
-
-
 UNUSABLE = (
     _BEGIN
     + """

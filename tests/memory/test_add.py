@@ -222,16 +222,6 @@ def test_a_source_that_ends_in_a_slash_stands_for_a_folder(memory: Memory, notes
     assert not list(memory.entries(source="notes/de"))
 
 
-def test_an_unchanged_file_of_which_something_else_is_said_is_added_anew(
-    memory: Memory, notes: Path
-) -> None:
-    memory.add(notes / "porto.md")
-    receipt = memory.add(notes / "porto.md", speaker="Ana")
-    assert (receipt.added, receipt.removed) == (1, 1)
-    assert [entry.speaker for entry in memory.entries()] == ["Ana"]
-    assert memory.add(notes / "porto.md", speaker="Ana").unchanged == 1
-
-
 def test_a_generator_of_messages_may_use_the_memory_itself(memory: Memory) -> None:
     def messages() -> Iterator[dict[str, Any]]:
         memory.add("a note that is taken meanwhile")
@@ -324,21 +314,6 @@ def test_json_that_holds_no_messages_is_text(memory: Memory, tmp_path: Path) -> 
         (tmp_path / name).write_text(text, "utf-8")
         memory.add(tmp_path / name)
     assert [entry.kind for entry in memory.entries()] == ["text"] * 5
-
-
-def test_what_is_said_to_be_a_chat_and_is_none_is_refused(memory: Memory, tmp_path: Path) -> None:
-    cases = [
-        ('[{"role": "user", "content": "a"', r"chat\.json holds no chat"),
-        ('[{"role": "user"}]', r"chat\.json holds no chat: give messages with 'role' and"),
-        ('{"city": "Porto"}', "holds no chat"),
-        ("[]", "holds no chat"),
-    ]
-    for content, told in cases:
-        file = tmp_path / "chat.json"
-        file.write_text(content, "utf-8")
-        with pytest.raises(InputError, match=told):
-            memory.add(file, kind="chat")
-        assert memory.stats().entries == 0
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-32"])

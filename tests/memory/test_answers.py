@@ -72,15 +72,6 @@ def test_a_model_that_cannot_be_meant_is_refused_when_the_memory_is_opened(
     assert not path.exists()
 
 
-def test_a_model_of_the_environment_that_is_not_there_keeps_nobody_from_adding(
-    open_memory: Open, no_llm: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TREERING_LLM_GGUF", "none.gguf")
-    memory = open_memory()
-    assert memory.add("Ana's sister moved to Porto.").added == 1
-    assert [hit.text for hit in memory.search("Porto")] == ["Ana's sister moved to Porto."]
-
-
 def test_without_a_model_ask_says_how_to_configure_one(open_memory: Open, no_llm: None) -> None:
     memory = open_memory()
     memory.add("Ana's sister moved to Porto.")

@@ -205,13 +205,6 @@ def test_an_export_that_cannot_be_read_is_refused_and_nothing_is_imported(memory
     assert memory.search("memory works")
 
 
-def test_an_entry_with_another_text_under_the_same_id_stops_the_import(memory: Memory) -> None:
-    memory.import_([HEADER, a_line()])
-    with pytest.raises(InputError, match=r"'a' is in this space already.*empty space"):
-        memory.import_([HEADER, a_line(id="b", text="New."), a_line(text="Lisbon.")])
-    assert [entry.text for entry in memory.entries()] == ["Porto."]
-
-
 def test_an_export_is_a_state_that_streams(memory: Memory) -> None:
     """Entries added while an export is read neither fail it nor hold it up."""
     memory.add([{"role": "user", "content": f"message {n}"} for n in range(700)], source="chat")

@@ -142,12 +142,6 @@ def test_a_filter_takes_the_best_of_what_it_lets_through(
     ]
 
 
-def test_times_of_a_filter_may_be_texts_in_any_zone(crowd: Memory) -> None:
-    one = {entry.id for entry in crowd.entries(since="2026-05-03T00:00:00+00:00")}
-    other = {entry.id for entry in crowd.entries(since="2026-05-03T02:00:00+02:00")}
-    assert one == other == {entry.id for entry in crowd.entries(since="2026-05-03")}
-
-
 @pytest.mark.both_engines
 def test_a_date_is_that_day_on_the_clock_of_each_entry(memory: Memory) -> None:
     times = ("2026-03-01T00:30:00+02:00", "2026-02-28T23:30:00-05:00", "2026-03-01")
@@ -231,18 +225,6 @@ def test_forgetting_in_one_space_leaves_the_same_ids_and_sources_of_another(
     assert ana.search("Porto") == []
     assert ben.search("Porto") == before
     assert ben.check() == []
-
-
-def test_scores_do_not_depend_on_other_spaces(open_memory: Open, tmp_path: Path) -> None:
-    alone, shared = open_memory(tmp_path / "alone.db"), open_memory()
-    open_memory(space="noise").add([{"role": "user", "content": "Porto!"}] * 20)
-    for memory in (alone, shared):
-        memory.add([{"role": "user", "content": f"Porto {n} river"} for n in range(8)])
-    found = [
-        [(hit.text, hit.score) for hit in memory.search("Porto river", k=8)]
-        for memory in (alone, shared)
-    ]
-    assert found[0] == found[1]
 
 
 # A name whose letters an accent is composed with, and the same as macOS writes it.

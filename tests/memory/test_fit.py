@@ -48,12 +48,6 @@ def test_fit_reports_and_the_space_follows_what_is_kept(open_memory: Open) -> No
     assert named <= set(memory.search("noun1 noun2", k=1)[0].why.terms)
 
 
-def test_fitting_again_goes_on_from_what_was_found(memory: Memory) -> None:
-    fill(memory, 200)
-    [first], [again] = memory.fit(), memory.fit()
-    assert again.default == (first.fitted if first.kept else first.default)
-
-
 def test_fit_keeps_a_relation_that_a_model_suggested(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM([reply("chat: speaker @ 0.5")]))
     memory.add(voices(), source="hall")

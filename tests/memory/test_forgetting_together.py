@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,11 +16,9 @@ import pytest
 from tests.conftest import Open
 from tests.memory.test_forget import SECRET, bytes_of
 from treering import Memory
-from treering.errors import UnknownName, ViewError
-from treering.journal.space import SpaceWriter
+from treering.errors import UnknownName
 from treering.journal.sqlite import scrub
 from treering.journal.sqlite.connection import connect
-from treering.views.contract import Erased
 
 TENANTS = 12
 TIMEOUT_S = 30.0
@@ -114,28 +112,6 @@ def test_an_id_that_is_not_there_fails_only_who_named_it(tenants: list[Memory], 
     assert left == [f"{SECRET} 5"]
     stored = bytes_of(path)
     assert stored.count(b"flowerpot 5") == stored.count(b"flowerpot") > 0
-
-
-def test_a_view_that_fails_undoes_only_what_its_tenant_forgets(
-    tenants: list[Memory], path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = [memory.add(f"{SECRET} {number}").ids[0] for number, memory in enumerate(tenants)]
-    [fragments] = [view for view in tenants[5]._views._views if view.name == "fragments"]
-    erase: Callable[..., Erased] = fragments.erase
-
-    def failing(writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
-        erase(writer, seqs)
-        raise LookupError("no such row")
-
-    monkeypatch.setattr(fragments, "erase", failing)
-    futures = forget_at_once(path, tenants, ids)
-    assert isinstance(futures[5].exception(), ViewError)
-    assert all(future.result() for future in futures if future is not futures[5])
-    assert [len(list(memory.entries())) for memory in tenants] == [
-        int(memory is tenants[5]) for memory in tenants
-    ]
-    assert tenants[5].search("flowerpot")[0].text == f"{SECRET} 5"
-    assert tenants[5].check() == []
 
 
 @pytest.fixture

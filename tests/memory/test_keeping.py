@@ -71,15 +71,6 @@ def test_what_has_no_time_counts_from_when_it_was_added(memory: Memory) -> None:
     assert len(memory.search("Porto", as_of=datetime.now(UTC) + timedelta(days=1))) == 1
 
 
-def test_looking_back_erases_nothing(memory: Memory) -> None:
-    life(memory)
-    with pytest.raises(InputError, match="as_of looks back"):
-        memory.forget(source="talk", as_of="2026-04-01")
-    with pytest.raises(InputError, match="as_of: time 'then'"):
-        memory.search("Porto", as_of="then")
-    assert memory.stats().entries == 3
-
-
 # ------------------------------------------------------------------ superseding by hand
 
 
@@ -315,13 +306,6 @@ def test_what_is_pinned_comes_first_in_a_context_and_a_brief(memory: Memory) -> 
     assert memory.pin(allergy).pinned
     with pytest.raises(UnknownName):
         memory.pin("nothing")
-
-
-@pytest.mark.both_engines
-def test_a_pin_holds_to_the_filter(memory: Memory) -> None:
-    memory.add("Ana is allergic to nuts.", source="health", pin=True)
-    memory.add("Porto has a river.", source="guide")
-    assert "nuts" not in str(memory.context("Porto", source="guide"))
 
 
 # ------------------------------------------------------------------ conditions on metadata

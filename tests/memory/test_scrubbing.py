@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import threading
-import time
-from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -17,12 +14,8 @@ from tests.conftest import Open
 from tests.memory.test_forget import SECRET, bytes_of
 from treering import Memory
 from treering.errors import UnknownName
-from treering.journal import storage
 from treering.journal.sqlite import scrub
-from treering.journal.sqlite.database import SqliteDatabase
 from treering.views import erase
-
-TIMEOUT_S = 30.0
 
 
 @pytest.fixture(autouse=True)
@@ -142,56 +135,3 @@ def test_scrubbing_has_nobody_read_the_definitions_of_the_tables_again(
     assert definitions() == before
     [fact] = memory.facts.current()
     assert fact.value == "Porto"
-
-
-@pytest.mark.parametrize("opened", ["once", "by each"])
-def test_tenants_that_forget_at_once_share_one_scrubbing(
-    open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch, opened: str
-) -> None:
-    first = open_memory()
-    tenants = [
-        open_memory(space=f"tenant {n}")
-        if opened == "by each"
-        else Memory(first._database, f"tenant {n}", first._views.embedder, None)
-        for n in range(8)
-    ]
-    secrets = [memory.add(f"{SECRET} {n}").ids[0] for n, memory in enumerate(tenants)]
-    scrubbed: list[Collection[str]] = []
-    scrubs = first._database._queues.scrubs  # type: ignore[attr-defined]
-    scrub_once = SqliteDatabase._scrub
-
-    def counted(
-        self: SqliteDatabase, tables: Collection[str], patient: bool, wait_s: float
-    ) -> bool:
-        scrubbed.append(tables)
-        until = time.monotonic() + TIMEOUT_S
-        while len(scrubbed) == 1 and len(scrubs._next.tables) < (len(tenants) - 1) * len(tables):
-            assert time.monotonic() < until
-            threading.Event().wait(0.001)
-        return scrub_once(self, tables, patient, wait_s)
-
-    monkeypatch.setattr(SqliteDatabase, "_scrub", counted)
-    monkeypatch.setattr(erase, "WAIT_S", TIMEOUT_S)
-    ready = threading.Barrier(len(tenants), timeout=TIMEOUT_S)
-
-    def forget(memory: Memory, entry: str) -> bool:
-        ready.wait()
-        return memory.forget(entry).scrubbed
-
-    with ThreadPoolExecutor(len(tenants)) as pool:
-        assert all(pool.map(forget, tenants, secrets))
-    assert len(scrubbed) == 2
-    assert b"flowerpot" not in bytes_of(path)
-
-
-def test_all_that_a_space_says_is_overwritten_at_once(open_memory: Open, path: Path) -> None:
-    memory, other = open_memory(), open_memory(space="another")
-    memory.add(SECRET, source="gardenia: a bed", speaker="Zebediah", metadata={"by": "night"})
-    other.add("Ben keeps bees.")
-    with memory._space.write() as writer:
-        storage.blank_space(writer, writer.id)
-        memory._views.eraser.queue_scrub(writer)
-    assert other.forget(other.add("Cleo rows.").ids[0]).scrubbed
-    for trace in ("flowerpot", "gardenia", "Zebediah", "night"):
-        assert trace.encode() not in bytes_of(path)
-    assert [hit.text for hit in other.search("bees")] == ["Ben keeps bees."]

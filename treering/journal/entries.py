@@ -65,20 +65,26 @@ def of_source(reader: Reader, space: int, name: str) -> list[int]:
 
 
 def page(
-    reader: Reader, space: int, condition: Filter, after: int = 0, limit: int = PAGE
+    reader: Reader,
+    space: int,
+    condition: Filter,
+    after: int = 0,
+    limit: int = PAGE,
+    *,
+    newest: bool = False,
 ) -> list[tuple[int, Entry]]:
-    """Entries that meet a filter, in the order they were added, each with its sequence number."""
+    """Entries that meet a filter, in the order they were added, each with its sequence number.
+
+    With ``newest`` the newest come first.
+    """
     where, params = compile_filter(condition, reader.dialect)
+    edge, order = ("<", " DESC") if newest else (">", "")
+    start = after or (LAST if newest else 0)
     return read(
         reader,
-        f"e.space = ? AND e.seq > ?{where} ORDER BY e.seq LIMIT ?",
-        (space, after, *params, limit),
+        f"e.space = ? AND e.seq {edge} ?{where} ORDER BY e.seq{order} LIMIT ?",
+        (space, start, *params, limit),
     )
-
-
-def newest(reader: Reader, space: int, limit: int) -> list[tuple[int, Entry]]:
-    """The entries that were added last, in the order they were added, with sequence numbers."""
-    return read(reader, "e.space = ? ORDER BY e.seq DESC LIMIT ?", (space, limit))[::-1]
 
 
 def after(cursor: str | None) -> int:
@@ -119,7 +125,7 @@ def _seq_by_id(reader: Reader, space: int, identities: Collection[str]) -> dict[
     seq_by_id = {str(row[0]): int(row[1]) for row in rows}
     for identity in identities:
         if identity not in seq_by_id:
-            raise _unknown(identity)
+            raise UnknownEntry(f"no entry {identity!r} in this space")
     # The index answers the first statement alone; this one reads the rows. An id that a row has and
     # no index knows is damaged, and the row is the right one.
     rows = reader.rows(
@@ -132,10 +138,6 @@ def _seq_by_id(reader: Reader, space: int, identities: Collection[str]) -> dict[
         if id_by_seq.get(seq, identity) != identity:
             raise damage.of_entry(identity, ANOTHER)
     return seq_by_id
-
-
-def _unknown(identity: str) -> UnknownEntry:
-    return UnknownEntry(f"no entry {identity!r} in this space")
 
 
 def matching_seqs(
@@ -365,18 +367,6 @@ class EntryNames:
     sources: tuple[str, ...]
     speakers: tuple[str, ...]
     sessions: tuple[str, ...]
-
-
-def page_back(
-    reader: Reader, space: int, condition: Filter, before: int = LAST, limit: int = 100
-) -> list[tuple[int, Entry]]:
-    """Entries that meet a filter, the newest first, each with its sequence number."""
-    where, params = compile_filter(condition, reader.dialect)
-    return read(
-        reader,
-        f"e.space = ? AND e.seq < ?{where} ORDER BY e.seq DESC LIMIT ?",
-        (space, before, *params, limit),
-    )
 
 
 def names(reader: Reader, space: int, limit: int) -> EntryNames:

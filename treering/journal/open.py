@@ -26,7 +26,9 @@ def open_database(url: str | Path, *, create: bool = True) -> Database:
     if not isinstance(url, str | os.PathLike):
         raise InputError(f"a memory at {url!r}; give a path, or a URL as a text")
     if is_postgres(url):
-        return _open_postgres(str(url), create)
+        with _driver():
+            from treering.journal.postgres.database import PostgresDatabase
+        return PostgresDatabase(str(url), create=create)
     path = _path(url)
     if not create and not path.exists():
         raise UnknownMemory(f"there is no memory at {path}")
@@ -45,12 +47,6 @@ def shown_url(url: str) -> str:
     with _driver():
         from treering.journal.postgres.location import Location
     return Location.parse(url).shown
-
-
-def _open_postgres(url: str, create: bool) -> Database:
-    with _driver():
-        from treering.journal.postgres.database import PostgresDatabase
-    return PostgresDatabase(url, create=create)
 
 
 @contextmanager

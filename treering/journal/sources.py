@@ -14,16 +14,13 @@ from treering.text import composed
 
 def source_id(writer: Writer, space: int, name: str) -> int:
     """The number of a source within a space, made on first use."""
-    return find_source(writer, space, name) or writer.insert(
+    row = writer.row("SELECT id FROM source WHERE space = ? AND hash = ?", key(space, name))
+    if row is not None:
+        return int(row[0])
+    return writer.insert(
         "INSERT INTO source (space, hash, family, name) VALUES (?, ?, ?, ?)",
         (*key(space, name), family_hash(name), _put_label(writer, name)),
     )
-
-
-def find_source(reader: Reader, space: int, name: str) -> int | None:
-    """The number of a source within a space; None if it is not there."""
-    row = reader.row("SELECT id FROM source WHERE space = ? AND hash = ?", key(space, name))
-    return None if row is None else int(row[0])
 
 
 def key(space: int, name: str) -> tuple[int, bytes]:

@@ -180,7 +180,10 @@ def _damaged_entries(database: Database, progress: Progress | None) -> list[str]
     with database.read() as reader:
         row = reader.row("SELECT count(*) FROM entry")
     total, done, findings = int(row[0]) if row else 0, 0, []
-    for space, seqs in _pages_of_all(database):
+    with database.read() as reader:
+        spaces = [int(row[0]) for row in reader.rows("SELECT DISTINCT space FROM entry")]
+    pages = ((each, seqs) for each in spaces for seqs in _pages(database, each))
+    for space, seqs in pages:
         with database.read() as reader:
             wrong = _separate_damaged(reader, space, seqs)[1]
             findings += [f"{_space_prefix(reader, space)}{error}" for error in wrong.values()]
@@ -188,15 +191,6 @@ def _damaged_entries(database: Database, progress: Progress | None) -> list[str]
         if progress is not None:
             progress(done, max(total, done))
     return findings
-
-
-def _pages_of_all(database: Database) -> Iterator[tuple[int, list[int]]]:
-    """The sequence numbers of the entries of all spaces, space by space."""
-    with database.read() as reader:
-        spaces = [int(row[0]) for row in reader.rows("SELECT DISTINCT space FROM entry")]
-    for space in spaces:
-        for seqs in _pages(database, space):
-            yield space, seqs
 
 
 def _pages(database: Database, space: int) -> Iterator[list[int]]:

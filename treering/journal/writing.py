@@ -117,7 +117,11 @@ def append(
     for draft, digest in zip(drafts, digests, strict=True):
         # The id first: one that has another text is refused whatever the source holds.
         if draft.id in text_by_id:
-            _refuse_other_text(draft, text_by_id)
+            if text_by_id[draft.id] != draft.text:
+                raise InputError(
+                    f"entry {draft.id!r} is in this space already, with another text; "
+                    "import into an empty space, or forget that entry first"
+                )
         elif digest not in known:
             place = position if draft.position is None else draft.position
             added = micros(draft.added) if draft.added else now
@@ -195,14 +199,6 @@ def _texts_by_id(
         (space, json.dumps(ids)),
     )
     return {str(row[0]): row[1] for row in rows}
-
-
-def _refuse_other_text(draft: Draft, text_by_id: Mapping[str | None, str | None]) -> None:
-    if text_by_id[draft.id] != draft.text:
-        raise InputError(
-            f"entry {draft.id!r} is in this space already, with another text; "
-            "import into an empty space, or forget that entry first"
-        )
 
 
 _BODY = "INSERT INTO body (text, speaker, role, session, metadata) VALUES (?, ?, ?, ?, ?)"

@@ -317,14 +317,6 @@ def _remove_rows(writer: Writer, space: int, name: str) -> dict[str, int]:
     return {table: count for table, count in gone.items() if count}
 
 
-def queue_space_scrub(writer: SpaceWriter) -> None:
-    """Note that erased text of a space may be in the bytes of the file; make no space for it."""
-    if writer.is_there:
-        storage.queue_scrub(writer, writer.id)
-    else:
-        _leave_unnamed(writer, writer.id)
-
-
 def _leave_unnamed(writer: Writer, space: int) -> None:
     """Keep the row of a space without its name, and with it the scrubbing of the file queued."""
     writer.execute(

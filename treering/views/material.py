@@ -8,6 +8,7 @@ from itertools import islice
 from treering.journal import entries
 from treering.journal.entries import OWN_SOURCES
 from treering.journal.space import Space
+from treering.records import Filter
 from treering.search.brief import BriefMaterial, Saying
 from treering.search.marks import Marker, Quote
 from treering.views.facts.change import HABIT
@@ -26,7 +27,7 @@ MEMOS = 8
 def brief_material(space: Space, marks: Marker, facts: FactView, memos: MemoView) -> BriefMaterial:
     """Facts that hold, memos, changes, and the newest entries."""
     with space.read() as reader:
-        rows = entries.newest(reader, reader.id, NEWEST)
+        rows = entries.page(reader, reader.id, Filter(), limit=NEWEST, newest=True)[::-1]
         pinned = entries.by_seq(reader, entries.pinned_seqs(reader, reader.id))
         marked = marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
     holding = [

@@ -85,12 +85,14 @@ class Views:
         space: Space,
         embedder: Embedder,
         account: ModelAccount,
+        exact: bool = False,
         code_roots: Sequence[Path] | None = None,
     ) -> None:
         self._account = account
         self._code_roots = code_roots
         self._space = self.space = space
         self.embedder = embedder
+        self.is_exact = exact
         self._erasing = threading.Lock()
         self._opening_code = threading.Lock()
         self._code: CodeMemory | None = None
@@ -102,7 +104,7 @@ class Views:
         def current() -> Embedder:
             return self.embedder
 
-        self._corpus = _corpus(space)
+        self._corpus = _corpus(space, exact)
         self.searcher = Searcher(space, self._corpus, current, self.marking.marks, newer_entries)
         resources = Resources(
             space=space,
@@ -457,9 +459,9 @@ def _log_delays(what: str) -> Iterator[None]:
         log.warning("%s: delayed and still queued; settle() retries: %s", what, error)
 
 
-def _corpus(space: Space) -> FragmentSource:
+def _corpus(space: Space, exact: bool) -> FragmentSource:
     """Where fragments come from: main memory, or a database that has more than fit there."""
-    loaded = Table(space)
+    loaded = Table(space, exact)
     limit = space.database.limit
     if limit is None:
         return loaded

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import psycopg
@@ -121,13 +121,6 @@ def cosines(
     stored, column = _columns(row)
     order = np.argsort(stored)
     return stored[order], column[order]
-
-
-def _half_fields(dimension: int) -> list[tuple[Any, ...]]:
-    """A vector in halves as the server sends and takes it: its dimension, two bytes for later use,
-    and its halves, all big-endian.
-    """
-    return [("dimension", ">i2"), ("unused", ">i2"), ("half", ">f2", (dimension,))]
 
 
 def _columns(row: Row | None) -> tuple[Codes, Floats]:
@@ -300,7 +293,7 @@ def _binary_rows(numbers: Sequence[int], fragments: Sequence[int], vectors: Floa
             *(("fields", ">i2"), ("number_size", ">i4"), ("number", ">i8")),
             *(("fragment_size", ">i4"), ("fragment", ">i8")),
             ("half_size", ">i4"),
-            *_half_fields(dimension),
+            *(("dimension", ">i2"), ("unused", ">i2"), ("half", ">f2", (dimension,))),
         ],
     )
     rows["fields"] = 3

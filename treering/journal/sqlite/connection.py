@@ -20,9 +20,6 @@ from treering.journal import schema
 from treering.journal.contract import Reader, Writer
 
 APPLICATION_ID = 0x74726E67  # "trng", in the header of every memory
-_MAGIC = b"SQLite format 3\0"
-_APPLICATION_ID_AT = slice(68, 72)  # of SQLite's header
-HEADER_BYTES = 100
 _NEEDS_WRITING = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECOVERY)
 
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
@@ -35,12 +32,6 @@ BUSY_TIMEOUT_S = 60.0  # a large import of another process is one transaction
 _DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
-
-
-def begins_a_memory(header: bytes) -> bool:
-    """Whether the first ``HEADER_BYTES`` of a file are those of a memory."""
-    application = int.from_bytes(header[_APPLICATION_ID_AT], "big")
-    return header.startswith(_MAGIC) and application == APPLICATION_ID
 
 
 def refuse_a_log_without_its_file(file: Path) -> None:
