@@ -112,18 +112,16 @@ class Memory:
         space: str,
         embedder: Embedder,
         llm: str | LLM | None,
-        exact: bool = False,
         code_roots: Sequence[Path] | None = None,
         open_beside: Callable[[str], Views] | None = None,
     ) -> None:
         self._database = database
         self._space = Space(database, space)
-        self._exact = exact
         self._code_roots = code_roots
         self._warns_of_paths = False  # only ``open`` sets it: a server's callers have other disks
         self._account = ModelAccount(self._space, llm)
         self._answerer = Answerer(self._account)
-        self._views = Views(self._space, embedder, self._account, self._exact, self._code_roots)
+        self._views = Views(self._space, embedder, self._account, self._code_roots)
         self._intake = Intake(self._space, self._views.eraser)
         self._beside = SpacesBeside(self._views, llm, open_beside)
 
@@ -137,7 +135,6 @@ class Memory:
         llm: str | LLM | None = None,
         api_key: str | None = None,
         create: bool | None = None,
-        exact: bool = False,
     ) -> Self:
         """Open the memory at a path or URL, and create it if it does not exist.
 
@@ -150,8 +147,6 @@ class Memory:
           from the environment, when first needed): specifications or objects. Nothing leaves the
           machine unless one of them names an endpoint.
         - ``create``: True makes the space now, False raises if the file or space does not exist.
-        - ``exact``: keep vectors as floats. By default a space of over 20,000 fragments keeps eight
-          bits: a quarter of the memory, the same hits except for one place in some hundreds.
 
         Raises JournalError, ModelMismatch, UnknownName, InputError, LLMNotConfigured.
         """
@@ -159,8 +154,6 @@ class Memory:
         if isinstance(url, str) and url.startswith(REMOTE):
             if embedder is not None or llm is not None:
                 raise InputError(f"{url} is a server, which has its own embedder and llm")
-            if exact:
-                raise InputError(f"{url} is a server, which chooses how it keeps vectors")
             from treering.client.memory import open_remote
 
             return cast(Self, open_remote(url, name, api_key, create))
@@ -171,7 +164,7 @@ class Memory:
         try:
             begin(Space(database, name), create)
             model = space_embedder(Space(database, name), chosen)
-            memory = cls(database, name, model, llm, exact)
+            memory = cls(database, name, model, llm)
             retry(database)  # erased texts in the bytes of the file
         except BaseException:
             database.close()

@@ -246,7 +246,7 @@ class SpacesBeside:
                 if model is not None and model.name != embedder.name:
                     embedder = open_embedder(model.name)
                 account = ModelAccount(space, self._llm)  # opens no model: only settling asks it
-                views = self._opened[name] = Views(space, embedder, account, own.is_exact)
+                views = self._opened[name] = Views(space, embedder, account)
             return views
 
 

@@ -25,7 +25,6 @@ from tests.postgres_server import (
     server_url,
 )
 from treering import Memory
-from treering.arrays import Codes
 from treering.errors import JournalError
 from treering.journal import blocks
 from treering.journal.postgres import nearest, vacuum
@@ -35,7 +34,6 @@ from treering.search import pipeline
 from treering.search.relations.contract import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
-from treering.search.snapshot import Cosines, Wanted
 from treering.views.candidates import database_vectors
 
 LIMIT = 100
@@ -169,42 +167,6 @@ def test_what_the_best_hits_bring_to_the_front_is_looked_up(
     monkeypatch.setattr(corpus_source, "_drawn", 4)  # else the sample is the whole space
     monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())
     assert_97_in_100_are_found(same, corpus.questions(np.random.default_rng(5), 30))
-
-
-def test_promising_rows_that_are_neither_near_nor_alike_are_looked_up(
-    same: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    corpus_source = same.found._views.searcher._corpus
-    monkeypatch.setattr(corpus_source, "_drawn", 8)  # else the sample is the whole space
-    monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())
-    question = corpus.questions(np.random.default_rng(4), 1)[0]
-    [query] = HashingEmbedder().embed([question], query=True)
-    far: list[int] = []
-
-    def promising(found: Cosines) -> Codes:
-        assert found.spread is not None
-        others = np.setdiff1d(np.flatnonzero(snapshot.embedded), found.known)
-        far.extend(others[found.values[others] == found.spread.centre][-1:])
-        return np.array(far)
-
-    with corpus_source.searching() as (_, searched):
-        assert searched is not None
-        snapshot = searched
-        wanted = Wanted(None, None, promising)
-        found = snapshot.cosines(snapshot.items, query, None, wanted)
-        exact: Any = snapshot.items.vectors[np.array(far)] @ query
-    assert far
-    assert far[0] in found.known
-    assert found.values[far] == pytest.approx(exact, rel=1e-3)
-
-
-def test_scores_by_words_alone_are_the_same(same: Pair) -> None:
-    for question in corpus.questions(np.random.default_rng(6), 10):
-        exact = same.exact.search(question, k=20, mode="lexical")
-        found = same.found.search(question, k=20, mode="lexical")
-        assert places(exact) == places(found)
-        assert [hit.score for hit in exact] == pytest.approx([hit.score for hit in found])
-        assert [hit.confidence for hit in exact] == [hit.confidence for hit in found]
 
 
 def test_scores_are_the_same_where_the_sample_is_the_whole_space(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -70,14 +68,6 @@ def test_what_cannot_be_copied_makes_nothing(treering: Treering, spaces: None) -
         assert not Path("some.db").exists()
 
 
-def test_a_space_that_holds_anything_else_is_not_copied(treering: Treering, spaces: None) -> None:
-    treering("add", "Ben likes trains.", "-m", "other.db", "--space", "ben")
-    refused = treering("copy", "life.db", "other.db")
-    assert refused.exit_code == 2
-    assert "nothing was copied to space 'ben': the target has 1 entries or notes" in refused.stderr
-    assert treering("spaces", "-m", "other.db").stdout == "ana\nben\n"
-
-
 def test_a_key_opens_one_space_and_that_is_copied(
     treering: Treering,
     spaces: None,
@@ -93,22 +83,6 @@ def test_a_key_opens_one_space_and_that_is_copied(
         assert refused.exit_code == 1
         assert "does not open" in refused.stderr
     assert treering("spaces", "-m", "copy.db").stdout == "ana\n"
-
-
-def test_what_is_damaged_is_named_after_all_else_was_copied(
-    treering: Treering, spaces: None
-) -> None:
-    [damaged] = records(treering("list", "--json"))
-    treering("add", "The harbour is old.", "--source", "house")
-    with closing(sqlite3.connect("life.db")) as connection:
-        row = "(SELECT body FROM entry WHERE id = ?)"
-        connection.execute(f"UPDATE body SET text = 'altered' WHERE id = {row}", (damaged["id"],))
-        connection.commit()
-    for _ in range(2):
-        copied = treering("copy", "life.db", "copy.db", "--space", "default")
-        assert copied.exit_code == 3
-        assert damaged["id"] in copied.stderr
-        assert record(treering("list", "-m", "copy.db", "--json"))["text"] == "The harbour is old."
 
 
 FULL = """

@@ -269,16 +269,6 @@ def test_doctor_checks_each_space_once(
     ]
 
 
-def test_doctor_says_once_why_a_file_cannot_be_opened(
-    treering: Treering, identity: str, tmp_path: Path
-) -> None:
-    with closing(sqlite3.connect(tmp_path / "life.db")) as file:
-        file.execute("PRAGMA user_version = 999")
-    result = treering("doctor")
-    assert result.exit_code == 6
-    assert result.stdout.count("has format 999") == 1
-
-
 def test_doctor_makes_no_file(treering: Treering, tmp_path: Path) -> None:
     result = treering("doctor")
     assert result.exit_code == 0
@@ -315,17 +305,6 @@ def test_doctor_asks_the_language_model_only_if_one_is_configured(
     assert "scripted answers" in treering("doctor", "--llm", f"scripted#{script}").stdout
     down = treering("doctor", "--llm", "down")
     assert (down.exit_code, "nobody answers" in down.stdout) == (FOUND, True)
-
-
-def test_a_file_of_another_program_is_left_alone(treering: Treering, tmp_path: Path) -> None:
-    other = tmp_path / "other.db"
-    with sqlite3.connect(other) as connection:
-        connection.execute("CREATE TABLE precious (x)")
-    connection.close()
-    before = other.read_bytes()
-    result = treering("add", "words", "-m", other)
-    assert (result.exit_code, "another program" in result.stderr) == (3, True)
-    assert other.read_bytes() == before
 
 
 def test_doctor_names_a_damaged_entry_which_the_export_leaves_out_and_forget_removes(

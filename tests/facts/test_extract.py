@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import sys
-import threading
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,10 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.facts.test_forms import entry
 from treering import Memory
-from treering.errors import LLMUnavailable, ServerUnavailable
+from treering.errors import LLMUnavailable
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.views.facts.extract import (
     BATCH_ENTRIES,
-    CALLS_IN_FLIGHT,
     FoundRow,
     supported_statements,
 )
@@ -203,28 +201,6 @@ def test_a_model_that_is_down_delays_and_loses_nothing(open_memory: Open) -> Non
     extract(memory)
     assert len(values(memory)) == 2
     assert memory.stats().pending == {}
-
-
-def test_no_call_begins_once_progress_has_ended_the_work(open_memory: Open) -> None:
-    ended = threading.Event()
-
-    def wait(_: Request) -> None:
-        if len(llm.requests) > CALLS_IN_FLIGHT:  # the first ones are answered at once
-            assert ended.wait(WAIT_S)
-
-    def end(_done: int, _total: int) -> None:
-        ended.set()
-        raise ServerUnavailable("enough for today")
-
-    llm = ScriptedLLM(german, before_reply=wait)
-    memory = open_memory(llm=llm)
-    for n in range(4 * CALLS_IN_FLIGHT):
-        say(memory, GERMAN[0], speaker=f"Ana {n}")
-    with pytest.raises(ServerUnavailable):
-        memory.settle(end)
-    assert len(llm.requests) <= 2 * CALLS_IN_FLIGHT
-    [cost] = memory.stats().spent  # replies under way are stored
-    assert cost.calls == len(llm.requests)
 
 
 def test_a_model_that_never_answers_in_form_leaves_the_forms_and_is_asked_again_on_upgrade(

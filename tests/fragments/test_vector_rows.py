@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.arrays import LARGE_PAGE, Floats, zeros_in_large_pages
+from treering.arrays import LARGE_PAGE, Floats
 from treering.embed.quantised import quantised, restored
 from treering.search.vectors import Block
 from treering.views.fragments.columns import VectorRows
@@ -70,16 +70,6 @@ def test_blocks_equal_the_plain_matrix(
         np.testing.assert_array_equal(np.asarray(matrix), expected)
 
 
-@given(size=st.integers(0, 30), seed=st.integers(0, 99))
-def test_floats_become_eight_bits_row_by_row(size: int, seed: int) -> None:
-    vectors = units(size, np.random.default_rng(seed))
-    rows = VectorRows(WIDTH, exact=True, block_bytes=64)
-    append(rows, vectors)
-    halved = rows.quantise().matrix()
-    assert not size or not halved.is_exact
-    np.testing.assert_array_equal(np.asarray(halved), restored(*quantised(vectors)))
-
-
 def test_rows_in_large_pages_equal_the_plain_matrix_after_some_went() -> None:
     width, per_block = 2_048, 1_024
     rng = np.random.default_rng(0)
@@ -98,13 +88,3 @@ def test_rows_in_large_pages_equal_the_plain_matrix_after_some_went() -> None:
     rows.place(np.arange(len(kept), len(rows)), Block(more, ones[: len(more)]))
     np.testing.assert_array_equal(np.asarray(rows.matrix()), np.concatenate([kept, more]))
     np.testing.assert_array_equal(np.asarray(before), codes)
-
-
-@pytest.mark.parametrize("size", [0, 5, LARGE_PAGE - 4, LARGE_PAGE, 2 * LARGE_PAGE + 4])
-def test_zeros_in_large_pages_are_zeros_that_can_be_written(size: int) -> None:
-    zeros = zeros_in_large_pages((size // 4, 1), np.float32)
-    assert zeros.shape == (size // 4, 1)
-    assert zeros.dtype == np.float32
-    assert not zeros.any()
-    zeros += 1
-    assert zeros.all()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.conftest import Open
 from tests.memo.talk import messages, place
@@ -107,12 +105,6 @@ def test_option_numbers_are_read() -> None:
     ]
     for reply, numbers in cases:
         assert choose.read_numbers(reply, 4) == numbers
-
-
-@given(st.text(), st.integers(1, 20))
-def test_numbers_that_are_read_are_options(reply: str, count: int) -> None:
-    found = choose.read_numbers(reply, count)
-    assert found is None or (found and all(1 <= one <= count for one in found))
 
 
 def test_noto_can_stand_at_a_place_drawn_by_the_query(open_memory: Open) -> None:

@@ -57,10 +57,6 @@ def test_a_long_line_makes_what_is_before_it_due() -> None:
     assert sizes((line(0, "word " * 5000, "user"), line(1, "word", "assistant"))) == ([], 2)
 
 
-def test_lines_without_roles_keep_two() -> None:
-    assert sizes(tuple(line(n) for n in range(11))) == ([9], 2)
-
-
 def test_the_most_lines_and_tokens_can_be_set() -> None:
     assert sizes(chat(12), SpaceSettings(memo_lines=4)) == ([4, 4], 4)
     assert sizes(chat(6, "word " * 30), SpaceSettings(memo_tokens=64)) == ([2, 2], 2)

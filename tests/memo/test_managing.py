@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Open
-from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages, place
 from treering import Memory
-from treering.errors import InputError, ModelMismatch, UnknownName
+from treering.errors import InputError, UnknownName
 from treering.views.memos import store
 from treering.views.memos.record import Memo
 
@@ -242,19 +241,6 @@ def test_memos_are_found_by_their_words_and_by_those_of_their_lines(
     assert (by_words.memo, by_words.why.cosine) == (boat, None)
     assert memory.memos.search("boat")[0].why.cosine
     assert memory.memos.search("boat", source="nowhere") == []
-
-
-@pytest.mark.parametrize("dimension", [32, 64])
-def test_search_says_that_another_process_has_changed_the_model(
-    memory: Memory, open_memory: Open, sister: Memo, boat: Memo, dimension: int
-) -> None:
-    assert memory.memos.search("boat")
-    with open_memory() as other:
-        other.reembed(HashingEmbedder("other", dimension))
-        assert other.memos.search("boat")[0].memo == boat
-    with pytest.raises(ModelMismatch):
-        memory.memos.search("boat")
-    assert memory.memos.search("boat", mode="lexical")[0].memo == boat
 
 
 def test_what_search_finds_is_the_memo_as_it_is_whatever_happens(memory: Memory) -> None:

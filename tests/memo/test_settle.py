@@ -103,30 +103,6 @@ def test_without_a_model_nothing_is_written_and_nothing_breaks(
     assert len(memory.memos.recent("chat")) == len(messages())
 
 
-@pytest.mark.parametrize(
-    ("names", "pending"),
-    [
-        ({}, {}),
-        ({"TREERING_LLM_MODEL": "m"}, {}),
-        ({"TREERING_LLM_MODEL": "m", "OPENAI_API_KEY": "k"}, {"memo": 1}),
-        ({"TREERING_LLM_BASE_URL": "http://localhost:1/v1#m"}, {"memo": 1}),
-        ({"TREERING_LLM_GGUF": "m.gguf"}, {"memo": 1}),
-    ],
-)
-def test_memos_are_pending_only_where_a_model_is_named_to_write_them(
-    no_llm: None,
-    memory: Memory,
-    monkeypatch: pytest.MonkeyPatch,
-    names: dict[str, str],
-    pending: dict[str, int],
-) -> None:
-    for name, value in names.items():
-        monkeypatch.setenv(name, value)
-    memory.add(messages())
-    found = memory.stats().pending
-    assert {kind: count for kind, count in found.items() if kind == "memo"} == pending
-
-
 def test_a_model_that_is_down_delays_and_loses_nothing(open_memory: Open) -> None:
     llm = ScriptedLLM([LLMUnavailable("down"), FIRST])
     memory = open_memory(llm=llm)
@@ -301,15 +277,6 @@ def test_a_memo_does_not_grow_without_end(open_memory: Open) -> None:
     memory.add(messages(82))
     memos = written(memory)
     assert [(one.topic, len(one.entry_ids)) for one in memos] == [("talk", 60), ("talk", 20)]
-
-
-def test_a_topic_that_a_person_renamed_is_not_extended(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(one_topic))
-    memory.add(messages(12))
-    [memo] = written(memory)
-    memory.memos.edit(memo.id, topic="renamed")
-    memory.add(messages(10, start=12))
-    assert {one.topic: len(one.entry_ids) for one in written(memory)} == {"renamed": 10, "talk": 10}
 
 
 def test_a_deleted_memo_is_not_written_again(open_memory: Open) -> None:

@@ -174,18 +174,6 @@ def test_a_model_that_fails_delays_the_tree_and_changes_nothing_of_it(
     ]
 
 
-def test_without_a_model_the_tree_is_grown_by_the_sentences_it_has(
-    treering: Treering, grown: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("TREERING_LLM_BASE_URL")
-    monkeypatch.delenv("TREERING_LLM_MODEL")
-    grown("memtree")
-    figures = json.loads(treering("tree", "--stats", "--json").stdout)
-    assert figures["leaves"] == len(SENTENCES)
-    assert figures["made_by"] == {"extractive": figures["nodes"] - len(SENTENCES)}
-    assert figures["pending"] == 0
-
-
 def cosine_order(nodes: list[Node], query: str) -> list[str]:
     """The contents of nodes, the most similar to the query first."""
     cosines = embed([node.content for node in nodes]) @ embed([query])[0]

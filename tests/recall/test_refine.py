@@ -29,7 +29,7 @@ WITH_SEMANTIC: Plan = {
 
 def searcher(memory: Memory, exact_rows: int) -> Searcher:
     views = memory._views
-    return Searcher(memory._space, Table(memory._space, False, exact_rows), lambda: views.embedder)
+    return Searcher(memory._space, Table(memory._space, exact_rows), lambda: views.embedder)
 
 
 def filled(open_memory: Open) -> Memory:
@@ -121,12 +121,3 @@ def test_the_order_of_a_context_begins_with_the_best(open_memory: Open) -> None:
     found = [c.hit for c in eight.candidates(asked)]
     assert as_pairs(found[:20]) == as_pairs(right[:20])
     assert sorted(as_pairs(found)) == sorted(as_pairs(right))
-
-
-def test_a_memory_opened_exact_keeps_floats(open_memory: Open) -> None:
-    memory = open_memory(exact=True)
-    memory.add("Ana moved to Porto.")
-    assert memory.search("porto")
-    columns = memory._views.searcher._corpus
-    assert isinstance(columns, Table)
-    assert columns._exact

@@ -245,9 +245,7 @@ def test_vectors_in_eight_bits_rank_rounds_as_well(memory: Memory) -> None:
 
 def searched_with(memory: Memory, exact_rows: int) -> list[tuple[str, float]]:
     views = memory._views
-    searcher = Searcher(
-        memory._space, Table(memory._space, False, exact_rows), lambda: views.embedder
-    )
+    searcher = Searcher(memory._space, Table(memory._space, exact_rows), lambda: views.embedder)
     plan = memory._views.planner.defaults()
     hits = searcher.search(Search("a c", Filter(), "dense", plan, "rounds"), 9)
     return [(hit.text, round(hit.score, 4)) for hit in hits]

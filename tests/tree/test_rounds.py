@@ -114,18 +114,6 @@ def test_forgetting_a_reply_leaves_its_question_and_nothing_of_the_reply(memory:
 
 
 @pytest.mark.both_engines
-def test_a_reply_whose_question_is_forgotten_joins_the_round_before(memory: Memory) -> None:
-    talk(memory)
-    memory.tree.settle()
-    [asked] = [entry for entry in memory.entries() if entry.text == TALK[2][1]]
-    memory.forget(asked.id)
-    memory.tree.settle()
-    assert leaf_texts(memory) == sorted(
-        [spoken(*TALK[:2], TALK[3]), spoken(*TALK[4:6]), spoken(*TALK[6:])]
-    )
-
-
-@pytest.mark.both_engines
 def test_equal_rounds_stay_apart_and_equal_messages_alone_share_a_leaf(memory: Memory) -> None:
     greeting = (("user", "Hello"), ("assistant", "Hello"))
     for source in ("one", "two"):

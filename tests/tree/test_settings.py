@@ -8,18 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.conftest import Open
-from tests.tree.growing import grown, random_vectors, restored
 from treering import Memory
 from treering.arrays import Floats
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 from treering.views.tree.settings import Settings
-
-CURRENT = Settings(base=0.1, form="current")
 
 
 class Alike:
@@ -40,18 +35,6 @@ def test_the_maximum_depth_can_be_that_of_the_tree_by_now() -> None:
     assert current.threshold(0, deepest=0) == pytest.approx(0.4)
     # By a max_depth of 16 it would be nearly the base.
     assert Settings(base=0.4, rate=0.5).threshold(2) < current.threshold(2, deepest=4)
-
-
-@given(st.integers(0, 5), st.integers(1, 40), st.data())
-def test_the_depth_of_a_tree_is_known_at_every_moment(
-    seed: int, count: int, data: st.DataObject
-) -> None:
-    tree = grown(random_vectors(count, seed=seed), CURRENT)
-    for leaf in data.draw(st.lists(st.sampled_from(sorted(tree.leaves())), unique=True)):
-        tree.remove(leaf)
-    tree.insert(random_vectors(1, seed=seed + 1)[0])
-    assert tree.deepest() == max(tree.depth(node) for node in tree.walk())
-    assert restored(tree).deepest() == tree.deepest()
 
 
 def calls_of(open_memory: Open, file: Path, **settings: str) -> tuple[int, Memory]:

@@ -114,16 +114,6 @@ def test_what_is_left_after_removals_has_no_lone_children_and_the_means_of_its_l
         assert np.allclose(tree.vector(node), np.mean(below, axis=0), atol=1e-6)
 
 
-@given(SEEDS, COUNTS)
-def test_removing_the_newest_text_undoes_its_insert(seed: int, count: int) -> None:
-    vectors = random_vectors(count + 1, seed=seed)
-    tree = grown(vectors[:count], settings(0.2))
-    before = state(tree)
-    inserted = tree.insert(vectors[count])
-    tree.remove(inserted.leaf)
-    assert state(tree) == before
-
-
 def test_by_content_an_insert_follows_the_summary_and_by_leaves_it_does_not() -> None:
     vectors = plane(0, 30)
     probe = plane(100)[0]

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Open
-from tests.memo.talk import messages, place
 from tests.raised import raises
 from tests.tree.talking import SENTENCES, WordEmbedder, echo
 from treering.errors import (
@@ -310,24 +309,6 @@ def test_the_tree_is_a_relation_of_an_ordinary_search(memory: Memory) -> None:
     for text in leaf:
         if topic[text] and topic[text] == topic[found]:
             assert share[text] > 0.5 * own[text] or text == found
-
-
-def test_relations_of_other_views_go_on_where_summaries_stand_among_the_texts(
-    memory: Memory,
-) -> None:
-    memory.add(messages(), source="chat")
-    place(memory, "Moving", "Ines moved to Porto.", 1, 4)
-    memory.tree.settle()
-    texts = memory.search("Porto", relations=["topic", "tree"], k=50)
-    both = memory.search("Porto", relations=["topic", "tree"], level="all", k=50)
-    supported = [
-        {hit.text for hit in hits if hit.node is None and hit.why.terms["topic"]}
-        for hits in (texts, both)
-    ]
-    assert supported[0] == supported[1] == {message["content"] for message in messages(4, 1)}
-    of_nodes = [hit.why.terms["topic"] for hit in both if hit.node is not None]
-    assert of_nodes
-    assert not any(of_nodes)
 
 
 def test_a_search_at_the_level_of_summaries_finds_nodes_of_the_tree(memory: Memory) -> None:

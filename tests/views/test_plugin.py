@@ -6,18 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
 
 from tests.conftest import Open
-from tests.embedders import HashingEmbedder
 from tests.plugins import install
 from tests.views.conftest import PLUGIN
 from tests.views.pictures import rows
 from treering import Memory
 from treering.errors import ViewError
 from treering.llm.scripted import ScriptedLLM
-from treering.serve.app import create_app
-from treering.serve.settings import ServerSettings
 
 LOUD = "The server is ON FIRE, call BERTA at once."
 SHOUTED = "it was shouted"
@@ -61,17 +57,6 @@ def test_it_is_a_relation_by_name(loud: Memory) -> None:
 def test_what_is_erased_is_gone_from_it(loud: Memory) -> None:
     assert loud.forget(source="alarm").views["shouts"] == 2
     assert rows(loud, "view_shouts") == []
-
-
-def test_it_shows_over_http(loud: Memory, path: Path) -> None:
-    loud.close()
-    app = create_app(ServerSettings(url=path, embedder=HashingEmbedder()))
-    with TestClient(app, base_url="http://localhost") as client:
-        [hit] = client.post("/v1/search", json={"query": "server", "k": 1}).json()
-        assert hit["stale"]["text"] == SHOUTED
-        text = client.post("/v1/context", json={"query": "server"}).json()["text"]
-        assert SHOUTED in text
-        assert client.get("/v1/stats").json()["pending"]["shouts:count"] == 1
 
 
 def test_what_is_erased_leaves_the_tables_of_a_view_that_is_not_installed(
@@ -147,16 +132,3 @@ def test_a_view_that_raises_is_named(
     with pytest.raises(ViewError):
         loud.context("server")
         loud.stats()
-
-
-def test_it_is_rebuilt_when_its_version_changes(
-    loud: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with loud._space.write() as writer:
-        writer.execute("UPDATE view_shouts SET word = 'OLD'")
-    loud.close()
-    monkeypatch.setenv("SHOUTS_VERSION", "2")
-    memory = open_memory()
-    assert memory.stats().outdated == ("shouts",)
-    assert memory.settle().outdated == ()
-    assert [row[2] for row in rows(memory, "view_shouts")] == ["BERTA", "FIRE"]

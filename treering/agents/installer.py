@@ -62,8 +62,8 @@ def install(client: Client, launcher: Launcher, *, dry_run: bool = False) -> lis
         _write(plans)
         for plan in plans:
             backup = _backup(client, plan.path)
-            wanted = plan.changes_something and (is_new or not backup.exists())
-            if wanted and plan.before is not None:
+            is_needed = plan.changes_something and (is_new or not backup.exists())
+            if is_needed and plan.before is not None:
                 make_private(backup.parent)
                 replace_file(backup, plan.before, private=True)
     return plans

@@ -76,7 +76,6 @@ class AsyncMemory:
         llm: str | LLM | None = None,
         api_key: str | None = None,
         create: bool | None = None,
-        exact: bool = False,
     ) -> Self: ...
     @property
     def code(self) -> AsyncCode: ...

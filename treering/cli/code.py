@@ -105,9 +105,9 @@ def search(
             query, k=k, near=near, mode=mode, alpha=alpha, paths=path or None, root=root
         )
     if background is not None:
-        for said in background.talk:
-            stale = f" (possibly out of date: {said.stale.text})" if said.stale else ""
-            run.out.emit(said, (f"{said.source}\n", "bold"), f"{said.text}{stale}\n")
+        for hit in background.talk:
+            stale = f" (possibly out of date: {hit.stale.text})" if hit.stale else ""
+            run.out.emit(hit, (f"{hit.source}\n", "bold"), f"{hit.text}{stale}\n")
         for block in background.rounds:
             run.out.emit(_plain(block), *_story(block))
     run.out.emit_all(hits, lambda hit: _hit(hit, explain))

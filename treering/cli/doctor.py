@@ -162,15 +162,15 @@ def _file(run: Run) -> Iterator[Finding]:
     with run.database() as database, run.out.progress("reading entries") as progress:
         problems = stored.problems(database, progress)
         size = database.size()
-    told = {""}  # each advice once, though thousands of entries may be damaged
+    advised = {""}  # each advice once, though thousands of entries may be damaged
     for problem in problems:
         what, advice = problem.removesuffix(f". {HELP}"), ""
         if what != problem:
             advice = HELP
         elif "`" not in what and "restore a copy" not in what.lower():
             advice = stored.REINDEX_HELP if " index " in what else RESTORE
-        yield Finding("file", "fail", what if advice in told else f"{what}; {advice}")
-        told.add(advice)
+        yield Finding("file", "fail", what if advice in advised else f"{what}; {advice}")
+        advised.add(advice)
     if not problems:
         yield Finding("file", "ok", f"{run.place} is sound, {size / 1e6:,.1f} MB")
     if os.name == "posix" and run.path is not None:

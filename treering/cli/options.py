@@ -119,12 +119,12 @@ option_group(
 _GROUPS[Run] = _GROUPS[Globals]
 
 
-def options_of(method: Callable[..., Any], *names: str) -> Any:
+def options_of(method: Callable[..., Any], *names: str, **texts: Any) -> Any:
     """Return the group of options for these parameters of an operation."""
     hints = get_type_hints(method)
     parameters = signature(method).parameters
     options = [(name, hints[name], field(default=parameters[name].default)) for name in names]
-    return option_group(make_dataclass(method.__name__, options, frozen=True))
+    return option_group(make_dataclass(method.__name__, options, frozen=True), **texts)
 
 
 def settings_group(table: type) -> Any:

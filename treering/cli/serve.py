@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from treering.cli.moments import FORMS_TO_COME
-from treering.cli.options import MomentToCome, command, group, opt, option_group
+from treering.cli.options import MomentToCome, command, group, opt, options_of
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.cli.subapps import Group
 from treering.errors import InputError
 from treering.journal.ledger import Quota
-from treering.serve.settings import (
-    DEFAULT_HOST,
-    DEFAULT_PORT,
-    MAX_BYTES,
-    MAX_CONNECTIONS,
-    RECALL_TOKENS,
-    REQUESTS_PER_S,
-    ServerSettings,
-)
+from treering.serve.settings import DEFAULT_HOST, DEFAULT_PORT, ServerSettings
 
 
 class _Serve(Group):
@@ -36,86 +29,40 @@ class _Serve(Group):
         return super().parse_args(ctx, args)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """The address and the limits of the server."""
-
-    host: str = DEFAULT_HOST
-    port: int = DEFAULT_PORT
-    code_root: list[Path] | None = None
-    rate: float = REQUESTS_PER_S
-    upstream: str | None = None
-    recall: int = RECALL_TOKENS
-    max_connections: int = MAX_CONNECTIONS
-    max_bytes: int = MAX_BYTES
-    quota_entries: int | None = None
-    quota_bytes: int | None = None
-    log_requests: bool = False
-    issuer: str | None = None
-    resource: str | None = None
-    grant: list[str] | None = None
-    settle: int = 0
-
-    def settings(self, run: Run) -> ServerSettings:
-        """Return the server's settings: these, and the memory and the models of a run."""
-        return ServerSettings(
-            url=run.url,
-            host=self.host,
-            port=self.port,
-            space=run.space,
-            embedder=run.embedder,
-            llm=run.llm,
-            code_roots=tuple(root.resolve() for root in self.code_root or ()),
-            requests_per_s=self.rate,
-            upstream=self.upstream,
-            upstream_key=os.environ.get("TREERING_UPSTREAM_KEY"),
-            recall_budget=self.recall,
-            max_connections=self.max_connections,
-            max_bytes=self.max_bytes,
-            quota=Quota(self.quota_entries, self.quota_bytes),
-            log_requests=self.log_requests,
-            issuer=self.issuer,
-            resource=self.resource,
-            grants=tuple(self.grant or ()),
-            settle_tokens=self.settle,
-        )
-
-
-option_group(
-    ServerOptions,
-    host="Address to listen on; others than this machine's need a key.",
-    port=opt("Port to listen on; 0 for any free one.", min=0, max=65535),
-    code_root=opt(
-        "A folder whose repositories may be indexed over the network; may be repeated.",
-        metavar="FOLDER",
-    ),
-    rate=opt("Requests a second that each key may make.", min=0.1),
-    upstream=opt(
-        "OpenAI-compatible server that chats are passed on to, such as http://localhost:8080/v1; "
-        "its key is read from $TREERING_UPSTREAM_KEY. Default: $TREERING_UPSTREAM.",
-        metavar="URL",
-        envvar="TREERING_UPSTREAM",
-        show_envvar=False,
-    ),
-    recall=opt("Memories added to a chat that passes; 0 for none.", min=0, metavar="TOKENS"),
-    max_connections=opt("Connections at the same time.", min=2),
-    max_bytes=opt("Bytes of a request, or of a model's reply.", min=1_024),
-    issuer=opt("OAuth 2.1 issuer whose tokens open the server, beside keys.", metavar="URL"),
-    resource=opt("Address of /mcp as clients write it: the audience of tokens.", metavar="URL"),
-    grant=opt(
-        "What a claim of a token allows, such as 'groups=crew read,add team' or "
-        "'sub=* full user-{}'; may be repeated.",
-        metavar="'CLAIM=VALUE ROLES SPACE'",
-    ),
-    settle=opt(
-        "Tokens a day of the language model for pending work, done while no request runs.",
-        min=0,
-        metavar="TOKENS",
-    ),
-    quota_entries=opt("Entries that each space may hold. Default: any number.", min=1),
-    quota_bytes=opt("Bytes of text and metadata that each space may hold.", min=1_024),
-    log_requests="Write a line for each request, with an id that its reply has, too.",
-)
+if TYPE_CHECKING:
+    Limits = Any
+else:
+    Limits = options_of(
+        ServerSettings,
+        *("requests_per_s", "upstream", "recall_budget", "max_connections"),
+        *("max_bytes", "log_requests", "issuer", "resource", "settle_tokens"),
+        requests_per_s=opt("Requests a second that each key may make.", "--rate", min=0.1),
+        upstream=opt(
+            "OpenAI-compatible server that chats are passed on to, such as "
+            "http://localhost:8080/v1; its key is read from $TREERING_UPSTREAM_KEY. Default: "
+            "$TREERING_UPSTREAM.",
+            metavar="URL",
+            envvar="TREERING_UPSTREAM",
+            show_envvar=False,
+        ),
+        recall_budget=opt(
+            "Memories added to a chat that passes; 0 for none.",
+            "--recall",
+            min=0,
+            metavar="TOKENS",
+        ),
+        max_connections=opt("Connections at the same time.", min=2),
+        max_bytes=opt("Bytes of a request, or of a model's reply.", min=1_024),
+        log_requests="Write a line for each request, with an id that its reply has, too.",
+        issuer=opt("OAuth 2.1 issuer whose tokens open the server, beside keys.", metavar="URL"),
+        resource=opt("Address of /mcp as clients write it: the audience of tokens.", metavar="URL"),
+        settle_tokens=opt(
+            "Tokens a day of the language model for pending work, done while no request runs.",
+            "--settle",
+            min=0,
+            metavar="TOKENS",
+        ),
+    )
 
 app = typer.Typer(
     cls=_Serve,
@@ -127,13 +74,50 @@ key = typer.Typer(cls=Group, add_completion=False, subcommand_metavar="[COMMAND]
 app.add_typer(key, name="key")
 
 
-@group(app)
-def serve(run: Run, server: ServerOptions) -> None:
+@group(
+    app,
+    host="Address to listen on; others than this machine's need a key.",
+    port=opt("Port to listen on; 0 for any free one.", min=0, max=65535),
+    code_root=opt(
+        "A folder whose repositories may be indexed over the network; may be repeated.",
+        metavar="FOLDER",
+    ),
+    quota_entries=opt("Entries that each space may hold. Default: any number.", min=1),
+    quota_bytes=opt("Bytes of text and metadata that each space may hold.", min=1_024),
+    grant=opt(
+        "What a claim of a token allows, such as 'groups=crew read,add team' or "
+        "'sub=* full user-{}'; may be repeated.",
+        metavar="'CLAIM=VALUE ROLES SPACE'",
+    ),
+)
+def serve(
+    run: Run,
+    limits: Limits,
+    host: str = DEFAULT_HOST,
+    port: int = DEFAULT_PORT,
+    code_root: list[Path] | None = None,
+    quota_entries: int | None = None,
+    quota_bytes: int | None = None,
+    grant: list[str] | None = None,
+) -> None:
     """Serve the memory: REST, MCP, an OpenAI-compatible proxy and a page, until interrupted."""
     from treering.serve.run import run as serve_until_stopped
 
     run.ensure_there(create=True)
-    serve_until_stopped(server.settings(run), lambda url: note(f"serving {run.place} on {url}"))
+    settings = ServerSettings(
+        run.url,
+        host,
+        port,
+        run.space,
+        embedder=run.embedder,
+        llm=run.llm,
+        code_roots=tuple(root.resolve() for root in code_root or ()),
+        upstream_key=os.environ.get("TREERING_UPSTREAM_KEY"),
+        quota=Quota(quota_entries, quota_bytes),
+        grants=tuple(grant or ()),
+        **asdict(limits),
+    )
+    serve_until_stopped(settings, lambda url: note(f"serving {run.place} on {url}"))
 
 
 @group(

@@ -85,14 +85,12 @@ class Views:
         space: Space,
         embedder: Embedder,
         account: ModelAccount,
-        exact: bool = False,
         code_roots: Sequence[Path] | None = None,
     ) -> None:
         self._account = account
         self._code_roots = code_roots
         self._space = self.space = space
         self.embedder = embedder
-        self.is_exact = exact
         self._erasing = threading.Lock()
         self._opening_code = threading.Lock()
         self._code: CodeMemory | None = None
@@ -104,7 +102,7 @@ class Views:
         def current() -> Embedder:
             return self.embedder
 
-        self._corpus = _corpus(space, exact)
+        self._corpus = _corpus(space)
         self.searcher = Searcher(space, self._corpus, current, self.marking.marks, newer_entries)
         resources = Resources(
             space=space,
@@ -459,9 +457,9 @@ def _log_delays(what: str) -> Iterator[None]:
         log.warning("%s: delayed and still queued; settle() retries: %s", what, error)
 
 
-def _corpus(space: Space, exact: bool) -> FragmentSource:
+def _corpus(space: Space) -> FragmentSource:
     """Where fragments come from: main memory, or a database that has more than fit there."""
-    loaded = Table(space, exact)
+    loaded = Table(space)
     limit = space.database.limit
     if limit is None:
         return loaded

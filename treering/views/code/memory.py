@@ -295,14 +295,14 @@ class CodeMemory:
         hits = self._recall(question, _TALK_LOOKED_AT * k)
         sequences = map(recorded.sequence, self.rounds().values())
         rounds = {block.id: block for sequence in sequences for block in sequence if block.id}
-        found = (rounds[hit.entry_id] for hit in hits if hit.entry_id in rounds)
+        recalled = (rounds[hit.entry_id] for hit in hits if hit.entry_id in rounds)
         code = [
             hit for root in self.repositories() for hit in self.search(question, k=k, root=root)
         ]
         return About(
             question=question,
             talk=tuple(hit for hit in hits if hit.entry_id not in rounds)[:k],
-            rounds=tuple(dict.fromkeys(found))[:k],
+            rounds=tuple(dict.fromkeys(recalled))[:k],
             code=tuple(sorted(code, key=lambda hit: -hit.score)[:k]),
         )
 

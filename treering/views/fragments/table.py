@@ -44,20 +44,17 @@ _versions = count(1)
 class Table:
     """The columns of a space, as long as the process has ``room`` for them (None for no bound).
 
-    ``reading`` refreshes them first; safe to call from any thread. ``exact`` holds all vectors as
-    floats, whatever their number; else the vectors of spaces of over ``exact_rows`` fragments have
-    eight bits.
+    ``reading`` refreshes them first; safe to call from any thread. The vectors of a space of over
+    ``exact_rows`` fragments have eight bits.
     """
 
     def __init__(
         self,
         space: Space,
-        exact: bool = False,
         exact_rows: int = EXACT_ROWS,
         room: Room | None = ROOM,
     ) -> None:
         self._space = space
-        self._exact = exact
         self._exact_rows = exact_rows
         self._room = room
         self._lock = threading.Lock()
@@ -109,7 +106,7 @@ class Table:
         if self._state is not None and state.revision < self._state.revision:
             # The thread began its transaction before the table's last update. It gets its own
             # table: the shared one must not go back.
-            other = type(self)(self._space, self._exact, self._exact_rows, None)
+            other = type(self)(self._space, self._exact_rows, None)
             return other._snapshot_of(reader, state)
         previous, self._state = self._state, None  # after an error everything is loaded again
         if previous is None or (previous.model, previous.edition) != (state.model, state.edition):
@@ -133,7 +130,7 @@ class Table:
         for column in self._columns():
             column.reserve(total)
         self._reading = Reading(self._placed)
-        self._vectors = VectorRows(width, exact=self._exact or total <= self._exact_rows)
+        self._vectors = VectorRows(width, exact=total <= self._exact_rows)
         self._lexical = Lexical()
         self._names = Names()
         self._metadata = Metadata()
@@ -208,7 +205,7 @@ class Table:
         self._read_fragments(reader, state, last)
         self._read_vectors(reader, state, [self._reading.rebuild] if anew else [])
         is_large = len(self._vectors) > 2 * self._exact_rows
-        if self._vectors.exact and is_large and not self._exact:
+        if self._vectors.exact and is_large:
             self._vectors = self._vectors.quantise()
 
     def _read_fragments(self, reader: SpaceReader, state: SpaceState, last: int) -> None:

@@ -316,7 +316,7 @@ def _interface(parsed: ParsedFile | None) -> object:
     """The definitions of a file and its imports, which other files may see."""
     if parsed is None:
         return None
-    return [(one.qualified, one.kind, one.bases) for one in parsed.definitions], parsed.imports
+    return [(each.qualified, each.kind, each.bases) for each in parsed.definitions], parsed.imports
 
 
 def family(parsed: ParsedFile) -> str:

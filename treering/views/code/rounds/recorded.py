@@ -8,10 +8,11 @@ metadata, under ``BLOCK``.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import Any
 
 from treering.errors import UnknownName
 from treering.journal import sources
@@ -32,6 +33,10 @@ MAX_NEW_CHARS = MAX_ENTRY_CHARS // 4
 _IN = " in "
 """Stands between a definition's key and its repository, where the key alone is not enough."""
 _SHORT = 9
+
+_TEXTS = ("instruction", "code", "language", "note", "outcome", "branch")
+_LINKS = ("former", "before", "noted")
+"""The fields of a block, and of its record, that the metadata of its entry have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +64,9 @@ def is_inside(path: str) -> bool:
 def draft(recorded: RecordedBlock) -> Draft:
     """The entry of a block."""
     block = recorded.block
-    account: dict[str, JSON] = {
-        "instruction": block.instruction,
-        "code": block.code,
-        "before": recorded.before,
-        "former": recorded.former,
-        "noted": recorded.noted,
-        "repository": list(block.repository),
-        "branch": block.branch,
-        "language": block.language,
-        "note": block.note,
-        "outcome": block.outcome,
-    }
+    account: dict[str, JSON] = {name: getattr(block, name) for name in _TEXTS}
+    account |= {name: getattr(recorded, name) for name in _LINKS}
+    account["repository"] = list(block.repository)
     filled: dict[str, JSON] = {key: value for key, value in account.items() if value}
     if recorded.context is not None:
         filled["context"] = list(recorded.context)
@@ -114,21 +110,14 @@ def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
         return None
     if not is_inside(path):
         return None
-    texts = defaultdict(
-        str, {key: value for key, value in account.items() if isinstance(value, str)}
-    )
+    texts: dict[str, Any] = {key: text for key, text in account.items() if isinstance(text, str)}
     block = SessionBlock(
         definition=definition,
-        instruction=texts["instruction"],
-        code=texts["code"],
-        language=texts["language"],
-        note=texts["note"],
-        outcome=texts["outcome"],
         path=path,
         id=entry.id,
         at=entry.at or entry.added,
         repository=_names(account.get("repository")),
-        branch=texts["branch"],
+        **{name: texts.get(name, "") for name in _TEXTS},
     )
     if not block.language:
         return None
@@ -136,9 +125,8 @@ def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
     fresh = entry.text.removeprefix(head) if entry.text.startswith(head) else ""
     held = account.get("context")
     context = _names(held) if isinstance(held, list) else None
-    return RecordedBlock(
-        block, texts["former"], texts["before"], seq, texts["noted"], fresh, context
-    )
+    links = {name: texts.get(name, "") for name in _LINKS}
+    return RecordedBlock(block, seq=seq, fresh=fresh, context=context, **links)
 
 
 def _names(written: JSON) -> tuple[str, ...]:

@@ -175,32 +175,21 @@ def story_of(
     commits = checkout.history.changes(git.head(), [key])[key]
     here = checkout.rounds_here(key, sequences.get(key, []))
     rounds_here = [block for block in recorded.sequence(here) if block.instruction]
-    return tuple(_with_commits(map(_as_block, commits), rounds_here))
+    return tuple(_with_commits([*map(_as_block, commits)], rounds_here))
 
 
 def _with_commits(
-    commits: Iterable[SessionBlock], rounds: Sequence[SessionBlock]
+    commits: Sequence[SessionBlock], rounds: Sequence[SessionBlock]
 ) -> list[SessionBlock]:
-    """Commits and rounds in order. A commit that left the code of the round before it took that
-    round in, and is part of it."""
-
-    def place(block: SessionBlock) -> datetime:
-        at = _when(block)
-        if not block.commit:
-            return at
-        # Git knows whole seconds: within one, a commit follows the rounds whose code it has.
-        ends, code = at + timedelta(seconds=1), dense(block.code)
-        took = (_when(each) for each in rounds if dense(each.code) == code)
-        return max([at, *(when for when in took if when < ends)])
-
-    story: list[SessionBlock] = []
-    for block in sorted([*rounds, *commits], key=place):
-        last = story[-1] if story else None
-        if block.commit and last and not last.commit and dense(last.code) == dense(block.code):
-            story[-1] = replace(last, commit=block.commit, message=block.message)
-        else:
-            story.append(block)
-    return story
+    """Commits and rounds by time. A commit that left the code of a round is part of that round."""
+    by_code = {dense(block.code): block for block in reversed(commits)}
+    taken = [by_code.pop(dense(block.code), None) for block in rounds]
+    story = [
+        replace(block, commit=commit.commit, message=commit.message) if commit else block
+        for block, commit in zip(rounds, taken, strict=True)
+    ]
+    rest = [block for block in commits if block not in taken]
+    return sorted([*story, *rest], key=_when)
 
 
 def _blocks(
@@ -308,4 +297,6 @@ def _as_block(commit: EarlierChange) -> SessionBlock:
 
 
 def _when(block: SessionBlock) -> datetime:
-    return block.at or datetime.min.replace(tzinfo=UTC)
+    """When a block was recorded; git knows only the second, which a commit is taken to end."""
+    at = block.at or datetime.min.replace(tzinfo=UTC)
+    return at + timedelta(seconds=1) if block.commit == block.id else at

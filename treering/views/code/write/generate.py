@@ -117,8 +117,8 @@ class Coder:
         written = replace(
             result.block, at=datetime.now(UTC), repository=checkout.names, branch=checkout.branch
         )
-        found = "" if earlier else there
-        block = self._rounds.add(written, found, context.keys, earlier, result.note)
+        code_found = "" if earlier else there
+        block = self._rounds.add(written, code_found, context.keys, earlier, result.note)
         return replace(result, block=block)
 
     def _context(
