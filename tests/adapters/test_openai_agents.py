@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.llm.chat_server import playing, says
-from tests.serve.live import serving
 from treering import Memory
 
 pytest.importorskip("agents", reason="openai-agents is not installed")
@@ -95,19 +94,6 @@ def test_settings_may_be_a_dictionary_and_odd_characters_are_replaced(memory: Me
     output: Any = {"type": "function_call_output", "call_id": "c", "output": "\0 \ud83d"}
     asyncio.run(session.add_items([output]))
     assert asyncio.run(session.get_items()) == [output | {"output": "\ufffd \ufffd"}]
-
-
-def test_a_session_may_be_on_a_server(path: Path) -> None:
-    async def act(memory: Memory) -> None:
-        session = TreeringSession("s1", memory)
-        await session.add_items(ITEMS)
-        assert await session.get_items() == ITEMS
-        assert await session.pop_item() == ITEMS[-1]
-        await session.clear_session()
-        assert await session.get_items() == []
-
-    with serving(url=path) as url, Memory.open(url) as memory:
-        asyncio.run(act(memory))
 
 
 def test_a_runner_goes_on_where_the_last_run_ended(memory: Memory) -> None:

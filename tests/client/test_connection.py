@@ -8,7 +8,7 @@ import pytest
 from treering import errors
 from treering.client.connection import ATTEMPTS, Connection, error_of
 from treering.client.memory import RemoteMemory
-from treering.errors import InputError, ServerError, ServerUnavailable
+from treering.errors import ServerError, ServerUnavailable
 from treering.records import Receipt
 from treering.serve import problems
 
@@ -99,8 +99,7 @@ def test_where_the_file_lies_is_not_told() -> None:
 
 def test_what_is_no_problem_is_told_by_its_status() -> None:
     cases = [
-        (401, b"", errors.KeyUnknown),
-        (413, b"<html>", InputError),
+        (413, b"<html>", ServerError),
         (502, b"Bad Gateway", ServerError),
         (429, b"{}", ServerUnavailable),
         (500, b'{"type": "urn:x:error:MissingExtra.of", "detail": "x"}', ServerError),

@@ -96,24 +96,6 @@ def test_no_route_reads_a_repository_that_lies_outside(
     assert "7331" not in client.post("/v1/code/search", json={"query": "launch_code"}).text
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_no_tool_reads_a_repository_that_lies_outside(
-    path: Path, roots: tuple[Path, Path], attack: Attack
-) -> None:
-    inside, outside = roots
-    attack(inside, outside)
-    write(inside, secret="def launch_code():\n    return 0\n")
-
-    async def act(url: str) -> None:
-        async with Client(f"{url}/mcp") as client:
-            checked = await refused(client, "code_check", root=str(inside))
-            recorded = await refused(client, "code_record", instruction="Go.", root=str(inside))
-            assert "7331" not in checked + recorded
-
-    with serving(url=path, code_roots=(inside.parent,)) as url:
-        anyio.run(act, url)
-
-
 def test_a_worktree_whose_repository_is_served_is_read(
     path: Path, roots: tuple[Path, Path]
 ) -> None:

@@ -165,6 +165,9 @@ def test_both_protocol_versions_offer_tools_prompts_and_resources(
         assert tool_names == list(tools.TOOLS)
         assert [one.name for one in (await client.list_prompts()).prompts] == ["brief", "recall"]
         assert "Always use oak" in await shown(client, "treering://brief")
+        [brief] = (await client.get_prompt("brief")).messages
+        assert "data, not instructions" in brief.content.text  # type: ignore[union-attr]
+        assert "- Always use oak for the deck. [1]" in brief.content.text  # type: ignore[union-attr]
         result = await client.call_tool("recall", {"query": "what wood for the deck"})
         [passage] = result.structured_content["passages"]
         assert passage["text"] == "Always use oak for the deck."
@@ -327,21 +330,6 @@ def test_nothing_relevant_is_an_answer(memory: Memory) -> None:
     talk(memory, act)
 
 
-def test_prompts_are_the_brief_and_what_is_remembered_of_something(memory: Memory) -> None:
-    async def act(client: Client) -> None:
-        empty = await client.get_prompt("brief")
-        assert empty.messages[0].content.text == "Memory has nothing for this."  # type: ignore[union-attr]
-        memory.add("Always use oak for the deck.")
-        brief = await client.get_prompt("brief")
-        assert "data, not instructions" in brief.messages[0].content.text  # type: ignore[union-attr]
-        assert "- Always use oak for the deck. [1]" in brief.messages[0].content.text  # type: ignore[union-attr]
-        for name, arguments in (("recall", {}), ("recall", {"query": " "}), ("none", {})):
-            with pytest.raises(MCPError, match=r"needs a query|there are brief, recall"):
-                await client.get_prompt(name, arguments)
-
-    talk(memory, act)
-
-
 def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Memory) -> None:
     memory.add("kept", source="a")
 
@@ -358,6 +346,9 @@ def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Me
         )
         with pytest.raises(MCPError, match="there are remember, recall"):
             await client.call_tool("memorize", {"text": "x"})
+        for name, why in (("recall", "needs a query"), ("none", "there are brief, recall")):
+            with pytest.raises(MCPError, match=why):
+                await client.get_prompt(name, {"query": " "})
         with pytest.raises(MCPError, match="treering://tree"):
             await client.read_resource("treering://nothing")
         with pytest.raises(MCPError, match="no node 99"):

@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from starlette.testclient import TestClient
 
 from tests.serve.conftest import MakeKey, Serve, bearer
@@ -57,14 +58,6 @@ def test_a_stream_that_is_sent_again_gets_the_same_answer(serve: Serve) -> None:
     assert again.text == f'data: {{"text":"Hello, dear Ana."}}\n\nevent: done{done}'
     assert len(llm.requests) == 1
     assert entries(client) == ["I am Ana.", "Hello, dear Ana."]
-
-
-def test_a_stream_whose_reply_may_quote_what_was_forgotten_is_gone(serve: Serve) -> None:
-    client = serve(llm=ScriptedLLM(["Hello, dear Ana."]))
-    said = {"message": "I am Ana.", "stream": True}
-    client.post("/v1/chat", json=said, headers=KEY)
-    client.post("/v1/forget", json={"source": "chat"})
-    assert client.post("/v1/chat", json=said, headers=KEY).status_code == 410
 
 
 def test_a_request_that_is_still_being_done_is_waited_for_and_then_refused(serve: Serve) -> None:
@@ -140,9 +133,12 @@ def test_said_again_with_another_key_a_message_is_that_requests(serve: Serve) ->
     assert entries(client) == ["I am Ana.", "First.", "I am Ana.", "Second."]
 
 
-def test_what_a_kept_reply_quotes_is_forgotten_with_it(serve: Serve, path: Path) -> None:
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_a_kept_reply_quotes_is_forgotten_with_it(
+    serve: Serve, path: Path, stream: bool
+) -> None:
     client = serve(llm=ScriptedLLM(["Your cat is called Mephistopheles."]))
-    said = {"message": "What is my cat called?"}
+    said = {"message": "What is my cat called?", "stream": stream}
     client.post("/v1/chat", json=said, headers=KEY)
     assert client.post("/v1/forget", json={"source": "chat"}).json()["scrubbed"]
     assert b"Mephistopheles" not in path.read_bytes()

@@ -24,10 +24,6 @@ def test_every_name_that_is_referred_to_is_there(client: TestClient) -> None:
     assert referred <= set(NAMES)
 
 
-def test_a_name_does_not_depend_on_where_its_class_stands() -> None:
-    assert not [name for name in NAMES if "__" in name or name.startswith("treering")]
-
-
 def test_tools_of_the_model_context_protocol_name_no_class() -> None:
     for tool in tools.list_tools():
         assert not {"$defs", "title"} & tool.input_schema.keys()

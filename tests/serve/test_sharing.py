@@ -32,30 +32,6 @@ def filled(serve: Serve) -> tuple[TestClient, str]:
     return client, entry
 
 
-def test_a_request_asks_several_spaces(filled: tuple[TestClient, str]) -> None:
-    client, entry = filled
-    asked = {"query": "Porto", "spaces": BOTH}
-    hits = client.post("/v1/search", json=asked, headers=ANA).json()
-    assert sorted(hit["space"] for hit in hits) == BOTH
-    [again] = client.post(
-        "/v1/search-many", json={"queries": ["Porto"], "spaces": BOTH}, headers=ANA
-    ).json()
-    assert again == hits
-    context = client.post("/v1/context", json=asked, headers=ANA).json()
-    assert "team: notes" in context["text"]
-    prompt = {"message": "When does the office open?", "spaces": BOTH}
-    shown = client.post("/v1/chat/prompt", json=prompt, headers=ANA).json()
-    assert "opens in June" in str(shown["messages"])
-    unknown = client.post("/v1/search", json=asked | {"spaces": ["tema"]}, headers=ANA)
-    assert (unknown.status_code, unknown.json()["code"]) == (404, "unknown_space")
-    receipt = client.post("/v1/share", json={"ids": [entry], "to": "team"}, headers=ANA).json()
-    [copy] = client.get("/v1/entries?source=shared/ana", headers=TEAM).json()["entries"]
-    assert receipt["ids"] == [copy["id"]]
-    done = client.post("/v1/forget", json={"ids": [entry], "copies": True}, headers=ANA).json()
-    assert done["copies"] == 0
-    assert client.get("/v1/entries?source=shared/ana", headers=TEAM).json()["entries"] == []
-
-
 def test_a_key_asks_and_shares_with_its_own_spaces_alone(
     filled: tuple[TestClient, str], make_key: MakeKey, serve: Serve
 ) -> None:

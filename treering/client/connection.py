@@ -44,16 +44,6 @@ TIMEOUT = httpx2.Timeout(10.0, read=600.0)
 """A language model on a CPU may take minutes for a reply; connecting takes seconds or fails."""
 
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-_BY_STATUS: Mapping[int, type[TreeringError]] = {
-    HTTPStatus.UNAUTHORIZED: errors.KeyUnknown,
-    HTTPStatus.FORBIDDEN: errors.AccessDenied,
-    HTTPStatus.NOT_FOUND: errors.UnknownName,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: errors.InputError,
-    HTTPStatus.UNPROCESSABLE_ENTITY: errors.InputError,
-    HTTPStatus.TOO_MANY_REQUESTS: errors.ServerUnavailable,
-    HTTPStatus.SERVICE_UNAVAILABLE: errors.ServerUnavailable,
-}
-"""The error of a status, for answers without a code, such as those of a proxy in between."""
 
 
 class Connection:
@@ -176,8 +166,10 @@ def error_of(status: int, body: bytes) -> TreeringError:
     except (ValueError, KeyError, TypeError):
         problem, detail = {}, f"the server answered with status {status}"
     kind = errors.BY_CODE.get(problem.get("code", ""))
-    if kind is None:
-        return _BY_STATUS.get(status, ServerError)(detail)
+    if kind is None:  # such as of a proxy in between, or of an id with a slash
+        if status == HTTPStatus.NOT_FOUND:
+            return errors.UnknownName(detail)
+        return (ServerUnavailable if status in _BUSY else ServerError)(detail)
     known = problem.get("hint") in set(Hint)  # a newer server may have others
     return kind(
         str(problem["message"] if known else detail),

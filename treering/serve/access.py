@@ -70,7 +70,11 @@ class Access:
         self._database = database
         self._used: dict[str, int] = {}
         self._misses = (0, 0)  # a second, and how many unknown keys came in it
-        self.issuer = _issuer(settings)
+        self.issuer: Issuer | None = None
+        if settings.issuer is not None:
+            from treering.serve.issuer import Issuer  # its packages take a second to import
+
+            self.issuer = Issuer(settings.issuer, settings.resource, settings.grants)
         self.read_keys()
         if not self._keys and not settings.loopback and self.issuer is None:
             raise InputError(
@@ -138,10 +142,10 @@ class Access:
 
     def read_keys(self) -> None:
         """Read the keys now. A memory that has had a key needs one, also once the last is gone."""
-        self._keys = keys.keys_by_digest(self._database)
+        self._keys, is_closed = keys.keys_by_digest(self._database)
         self._read = time.monotonic()
         needs_key = self.issuer is not None or not self._settings.loopback
-        self._closed = needs_key or keys.is_closed(self._database)
+        self._closed = needs_key or is_closed
 
 
 class AccessMiddleware:
@@ -157,18 +161,20 @@ class AccessMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check a request, then pass it on."""
-        if scope["type"] == "lifespan" or _is_open(scope):
+        path: str = scope.get("path", "")
+        is_open = path in OPEN_PATHS or path.startswith(OPEN_PREFIXES)
+        if scope["type"] == "lifespan" or is_open:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
         try:
             caller = await self._access.admit(headers, scope.get("http_version", "1.1"))
-            caller.ensure(needed_roles(scope["method"], scope["path"]), caller.space)
+            caller.ensure(needed_roles(scope["method"], path), caller.space)
         except TreeringError as error:
             await self._access.refusal(error, headers)(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
-        with self._idle.during_request(scope["method"], scope["path"]):
+        with self._idle.during_request(scope["method"], path):
             await self._app(scope, receive, send)
 
 
@@ -179,16 +185,8 @@ def caller_of(connection: HTTPConnection) -> Caller:
 
 
 def author(connection: HTTPConnection, named: str | None) -> str | None:
-    """Return who corrects an entry: the id of the key, which no caller can choose, or ``named``."""
+    """Return the author of a correction: the id of the key, or without keys ``named``."""
     return caller_of(connection).key or named
-
-
-def _issuer(settings: ServerSettings) -> Issuer | None:
-    if settings.issuer is None:
-        return None
-    from treering.serve.issuer import Issuer  # its packages take a second to import
-
-    return Issuer(settings.issuer, settings.resource, settings.grants)
 
 
 def _sent_token(headers: Headers) -> str:
@@ -196,11 +194,6 @@ def _sent_token(headers: Headers) -> str:
     if scheme.lower() != "bearer":
         token = headers.get("x-api-key", "")  # of Anthropic's clients
     return token.strip()
-
-
-def _is_open(scope: Scope) -> bool:
-    path: str = scope.get("path", "")
-    return path in OPEN_PATHS or path.startswith(OPEN_PREFIXES)
 
 
 def name_in(headers: Headers, header: str) -> str | None:

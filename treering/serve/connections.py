@@ -105,7 +105,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def _make_room(self) -> None:
         """Close the connection with the least right to its place, which may be this one."""
         longest = next(iter(self._state.waiting))
-        slowest = next((other for other in self._state.open if other._has_unread()), None)
+        unread = (each for each in self._state.open if each.transport.get_write_buffer_size())
+        slowest = next(unread, None)
         if longest is self and slowest is not None:
             slowest.transport.abort()
             return
@@ -113,9 +114,6 @@ class BoundedProtocol(HttpToolsProtocol):
             HTTPStatus.SERVICE_UNAVAILABLE,
             f"{self._most} connections are open, as many as this server takes (--max-connections)",
         )
-
-    def _has_unread(self) -> bool:
-        return bool(self.transport.get_write_buffer_size())
 
     def _check_reader(self) -> None:
         """Close the connection if its client has read nothing since the last check."""

@@ -54,7 +54,7 @@ VALUE: Final = "{}"
 
 @dataclass(frozen=True, slots=True)
 class ClaimRule:
-    """What holders of a token may do whose claim has a value that fits a pattern."""
+    """The roles that a token gives if its claim has a value that fits a pattern."""
 
     claim: str
     pattern: str
@@ -79,7 +79,7 @@ class ClaimRule:
         for value in _texts(self.claim, claims.get(self.claim)):
             if not matches(self.pattern, value):
                 continue
-            # Else somebody with a strange name could open the spaces of others.
+            # Else a strange name could open the spaces of others.
             if VALUE in self.space and (WILDCARD in value or not _is_name(value)):
                 continue
             yield Grant(self.space.replace(VALUE, value), self.roles)

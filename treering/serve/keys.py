@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from treering.errors import InputError, UnknownName
 from treering.journal import damage
@@ -69,7 +69,7 @@ def add(
     key = Key(_id(text), name, held, checked_name(label, "label"), now, until, None)
     with database.write() as writer:
         _insert(writer, text, key)
-        if not _is_closed(writer):
+        if writer.row("SELECT 1 FROM serve_closed") is None:
             writer.execute("INSERT INTO serve_closed (since) VALUES (?)", (micros(now),))
     return text, key
 
@@ -90,7 +90,7 @@ def extend(database: Database, identity: str, space: str, roles: Collection[str]
 
 
 def rotate(database: Database, identity: str) -> tuple[str, Key]:
-    """Make a key that opens what another does, which stays valid for ``GRACE``.
+    """Make a key for the spaces of another one, which stays valid for ``GRACE``.
 
     The new one is valid for as long as the other one was. Raise UnknownName.
     """
@@ -108,12 +108,6 @@ def rotate(database: Database, identity: str) -> tuple[str, Key]:
             new = replace(key, id=_id(text), created=created, expires=expires, used=None)
             _insert(writer, text, new)
     return text, replace(old[0], id=_id(text), created=now, expires=expires, used=None)
-
-
-def is_closed(database: Database) -> bool:
-    """Return whether callers need a key: one was made, and ``open_again`` was not called since."""
-    with database.read() as reader:
-        return _is_closed(reader)
 
 
 def open_again(database: Database) -> None:
@@ -151,17 +145,21 @@ def note_uses(database: Database, uses: Mapping[str, int]) -> None:
                 writer.execute("UPDATE serve_key SET used = ? WHERE id = ?", (at, identity))
 
 
-def keys_by_digest(database: Database) -> dict[bytes, tuple[Caller, int | None]]:
-    """Return the holder of every key by its digest, and when it ends in microseconds since 1970."""
+def keys_by_digest(database: Database) -> tuple[dict[bytes, tuple[Caller, int | None]], bool]:
+    """Return the holder of every key by its digest, and when it ends in microseconds since 1970.
+
+    The flag says whether callers need a key: one was made, and ``open_again`` was not called since.
+    """
     callers: dict[bytes, tuple[Caller, int | None]] = {}
     with database.read() as reader:
+        is_closed = reader.row("SELECT 1 FROM serve_closed") is not None
         for held, identity, space, roles, expires in reader.rows(
             "SELECT digest, id, space, roles, expires FROM serve_key ORDER BY created, space"
         ):
             caller, _ = callers.get(bytes(held), (Caller(str(identity), ()), None))
             grant = Grant(str(space), frozenset(str(roles).split()))
             callers[bytes(held)] = replace(caller, grants=(*caller.grants, grant)), expires
-    return callers
+    return callers, is_closed
 
 
 def _id(text: str) -> str:
@@ -179,15 +177,14 @@ def _insert(writer: Writer, text: str, key: Key) -> None:
     )
 
 
-def _is_closed(reader: Reader) -> bool:
-    return reader.row("SELECT 1 FROM serve_closed") is not None
-
-
 def _rows(reader: Reader) -> list[Key]:
     rows = list(reader.rows(f"SELECT {_COLUMNS} FROM serve_key ORDER BY created, space"))
     with damage.decoding("the keys"):
         return [
-            Key(str(row[0]), str(row[1]), tuple(row[2].split()), row[3], *map(_time, row[4:7]))
+            Key(
+                *(str(row[0]), str(row[1]), tuple(row[2].split()), row[3], moment(int(row[4]))),
+                *(None if time is None else moment(int(time)) for time in row[5:7]),
+            )
             for row in rows
         ]
 
@@ -198,7 +195,3 @@ def _rows_of(reader: Reader, identity: str) -> list[Key]:
     if not rows:
         raise UnknownName(f"no key {identity!r}; `treering serve key` shows the ids")
     return rows
-
-
-def _time(stored: int | None) -> Any:
-    return None if stored is None else moment(int(stored))

@@ -1,4 +1,4 @@
-"""Roles: what the holder of a key or a token may do, and in which spaces.
+"""Roles: the rights of a key or a token, and the spaces in which it has them.
 
 A request needs all roles of its row in ``NEEDED``. ``full`` contains all but ``operator``.
 """
@@ -67,7 +67,7 @@ def matches(pattern: str, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What somebody may do in the spaces whose names fit a pattern."""
+    """Roles in the spaces whose names fit a pattern."""
 
     space: str
     roles: Roles
@@ -75,7 +75,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request: the id of the key, what it may do, and the space of the request.
+    """The sender of a request: the id of its key, its grants, and the space of the request.
 
     Without keys the id is None. A key that opens only patterns has no space by itself.
     """

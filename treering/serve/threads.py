@@ -76,14 +76,6 @@ class Share:
             return await self._threads.run(kind, work)
 
 
-class _Batch(Generic[Item, Result]):
-    """Items to process together, and the task that processes them."""
-
-    def __init__(self) -> None:
-        self.items: list[Item] = []
-        self.done: asyncio.Task[Sequence[Result]]
-
-
 class Batcher(Generic[Item, Result]):
     """Processes items together that arrive while others run: up to ``most`` of one key.
 
@@ -95,7 +87,7 @@ class Batcher(Generic[Item, Result]):
         self._most = most
         self._turn = asyncio.Semaphore(at_once)  # first come, first served
         self._observe = observe
-        self._forming: dict[Hashable, _Batch[Item, Result]] = {}
+        self._forming: dict[Hashable, tuple[list[Item], asyncio.Task[Sequence[Result]]]] = {}
 
     async def submit(
         self,
@@ -108,22 +100,22 @@ class Batcher(Generic[Item, Result]):
         An error of ``work`` is raised for every item of the batch. A batch runs to its end even if
         its callers have left.
         """
-        batch = self._forming.get(key)
-        if batch is None or len(batch.items) >= self._most:
-            batch = self._forming[key] = _Batch()
-            batch.done = start_task(self._run(key, batch, work))
-        place = len(batch.items)
-        batch.items.append(item)
-        return (await asyncio.shield(batch.done))[place]
+        if key not in self._forming or len(self._forming[key][0]) >= self._most:
+            batch: list[Item] = []
+            self._forming[key] = batch, start_task(self._run(key, batch, work))
+        items, done = self._forming[key]
+        place = len(items)
+        items.append(item)
+        return (await asyncio.shield(done))[place]
 
     async def _run(
         self,
         key: Hashable,
-        batch: _Batch[Item, Result],
+        items: list[Item],
         work: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
     ) -> Sequence[Result]:
         async with self._turn:
-            if self._forming.get(key) is batch:
+            if key in self._forming and self._forming[key][0] is items:
                 del self._forming[key]
-            self._observe(len(batch.items))
-            return await work(batch.items)
+            self._observe(len(items))
+            return await work(items)

@@ -209,19 +209,6 @@ def test_a_space_is_removed_after_a_look_and_the_others_stay(visit: Visit, life:
         assert memory.spaces() == ["default"]
 
 
-def test_facts_are_shown_as_they_were_known_on_a_day(visit: Visit, life: Path) -> None:
-    with serving(url=life) as url:
-        page = visit(url, "facts")
-        page.get_by_label("as known on").fill("2026-01-03")
-        page.get_by_role("button", name="Show").click()
-        expect(page.locator(".slots dd")).to_have_count(1)
-        expect(page.locator(".slots dd a")).to_have_text(["Porto"])
-        assert page.locator(".slots .past").count() == 0  # nothing newer had been said
-        page.get_by_label("as known on").fill("2025-12-31")
-        page.get_by_role("button", name="Show").click()
-        expect(page.locator(".nothing")).to_have_text("Nothing had been stated by then.")
-
-
 def test_the_tree_is_shown_while_it_grows_and_before_its_summaries_are_written(
     visit: Visit, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

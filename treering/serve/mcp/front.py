@@ -111,7 +111,7 @@ _started: list[Front] = []
 
 
 def begin() -> None:
-    """Answer the first lines of the standard input, unless somebody types them."""
+    """Answer the first lines of the standard input, unless they are typed."""
     with suppress(OSError):  # standard input is closed
         if not os.isatty(0):
             _started.append(Front())

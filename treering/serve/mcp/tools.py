@@ -173,7 +173,7 @@ def remember(
     unready = "; not searchable yet" if receipt.pending else ""
     hidden = f"; {receipt.masked} secrets were masked" if receipt.masked else ""
     more = f" and {receipt.added - 1} more" if receipt.added > 1 else ""
-    later = _build_views if is_long else None
+    later = (lambda memory: memory_parts(memory).views.build()) if is_long else None
     return ToolReply(f"remembered as {receipt.ids[0]}{more}{hidden}{unready}", data, later)
 
 
@@ -207,10 +207,6 @@ def _only_proposes(memory: Memory) -> bool:
 def _refuse_if_proposing(memory: Memory) -> None:
     if _only_proposes(memory):
         raise InputError("agents may only propose here; ask a person to change or erase entries")
-
-
-def _build_views(memory: Memory) -> None:
-    memory_parts(memory).views.build()
 
 
 def _time_of_equal(memory: Memory, text: str, source: str | None) -> datetime | None:

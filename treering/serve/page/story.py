@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,7 +33,7 @@ MARKDOWN_CHARS: Final = 100_000
 # A line end in a note is meant as one.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
 _MARKDOWN.enable(["table", "strikethrough"])
-_FORMAT: Final = re.compile(r"<(?!/?p>|br)")
+_FORMAT: Final = re.compile(r"<(?!/?p>|br)")  # more than paragraphs of words
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +82,30 @@ def format_markdown(text: str) -> str:
     return _MARKDOWN.render(text) if len(text) <= MARKDOWN_CHARS else html.escape(text)
 
 
-def _format_if_marked(text: str) -> str | None:
-    formatted = format_markdown(text)
-    return formatted if _FORMAT.search(formatted) else None
-
-
 def story(memory: Memory, entry_id: str) -> EntryStory:
     """Return the story of an entry. Raise UnknownName."""
     entry = memory.get(entry_id)
     tree = memory_parts(memory).views.tree_so_far(0.0)  # without a wait for the tree to grow
-    places = tuple(_place(tree, leaf) for leaf in tree.find(entry_id))
+    places = tuple(
+        LeafPlace(leaf, label_nodes(tree, tree.path(leaf.number))) for leaf in tree.find(entry_id)
+    )
     facts = tuple(fact for fact in memory.facts.all() if fact.entry_id == entry_id)
-    text = None if entry.kind == "code" else _format_if_marked(entry.text)
-    return EntryStory(entry, text, places, _memos(memory, [entry_id]), facts)
-
-
-def _place(tree: TreeView, leaf: TreeNode) -> LeafPlace:
-    return LeafPlace(leaf, label_nodes(tree, tree.path(leaf.number)))
+    formatted = None if entry.kind == "code" else format_markdown(entry.text)
+    if formatted and not _FORMAT.search(formatted):
+        formatted = None
+    return EntryStory(entry, formatted, places, _memos(memory, [entry_id]), facts)
 
 
 def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
     """Preview ``forget``. Raise UnknownName if nothing matches, InputError without a condition."""
-    if not ids and to_filter(where) == Filter():
+    chosen, is_filtered = dict.fromkeys(ids), to_filter(where) != Filter()
+    if not chosen and not is_filtered:
         raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
-    doomed = list(_matching_entries(memory, ids, where))
+    if is_filtered:
+        matching = memory.entries(**where)
+        doomed = [entry for entry in matching if not chosen or entry.id in chosen]
+    else:
+        doomed = [memory.get(entry_id) for entry_id in chosen]
     if not doomed:
         raise UnknownName("nothing to forget: no entry matches")
     followed = [entry.id for entry in doomed[:FOLLOWED]]
@@ -124,13 +124,6 @@ def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
         memos=memos[:SHOWN],
         partial=len(doomed) > FOLLOWED,
     )
-
-
-def _matching_entries(memory: Memory, ids: Sequence[str], where: Where) -> Iterable[Entry]:
-    if to_filter(where) == Filter():
-        return [memory.get(entry_id) for entry_id in dict.fromkeys(ids)]
-    chosen = set(ids)
-    return (entry for entry in memory.entries(**where) if not chosen or entry.id in chosen)
 
 
 def _memos(memory: Memory, ids: Sequence[str]) -> tuple[Memo, ...]:

@@ -103,7 +103,10 @@ async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once
                 yield _event({"text": piece})
                 while (piece := await _next(pieces)) == "":
                     yield b": the model is at work\n\n"
-            yield await _last(reading)
+            try:
+                yield _event((await reading).reply.body, "done")
+            except TreeringError as error:
+                yield _event(bytes(problems.error_response(error).body), "error")
         finally:
             left.set()  # a client that leaves early stops the model
 
@@ -141,13 +144,6 @@ async def _next(pieces: Pieces) -> str | None:
         return await asyncio.wait_for(pieces.get(), SILENCE_S)
     except TimeoutError:
         return ""
-
-
-async def _last(reading: asyncio.Task[GivenReply]) -> bytes:
-    try:
-        return _event((await reading).reply.body, "done")
-    except TreeringError as error:
-        return _event(bytes(problems.error_response(error).body), "error")
 
 
 def _event(data: object, name: str | None = None) -> bytes:

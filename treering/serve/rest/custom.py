@@ -52,7 +52,7 @@ async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly)
 
 
 def _proposer(request: Request, tenant: Tenant, named: str | None) -> str | None:
-    """Return who proposes; a key that may only add must, where agents may only propose."""
+    """Return the proposer, which a key that may only add is where agents may only propose."""
     caller = caller_of(request)
     must = named is None and not caller.may(FULL, tenant.space)
     if must and corrections.takes_only_proposals(tenant.memory):
