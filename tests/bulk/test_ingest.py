@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import subprocess
 import sys
@@ -160,16 +159,6 @@ def test_what_cannot_be_taken_in_changes_nothing(open_memory: Open, notes: Path)
     assert memory.stats().entries == 0
 
 
-def test_a_line_that_is_broken_is_named(open_memory: Open, notes: Path) -> None:
-    chat = notes / "chat.jsonl"
-    chat.write_text('{"role": "user", "content": "Tea?"}\n{"role": "user", "content"\n')
-    with pytest.raises(InputError, match=r"chat.jsonl: line 2 is not JSON"):
-        bulk_ingest(open_memory(), chat, workers=1)
-    report = bulk_ingest(open_memory(), notes, workers=1)
-    assert report.added == 3
-    assert ["line 2 is not JSON" in skipped.reason for skipped in report.skipped] == [True]
-
-
 @pytest.mark.both_engines
 def test_what_is_to_be_masked_is_counted(open_memory: Open, notes: Path) -> None:
     (notes / "keys.txt").write_text("Hello. <private>The code is 4471.</private> Bye.")
@@ -233,26 +222,6 @@ def test_main_memory_does_not_grow_with_what_is_taken_in(tmp_path: Path) -> None
     # The database's cache fills, and tasks under way are more than one: then it stays. That is a
     # few MB; seven bytes for each of the 3,000,000 characters would be too much.
     assert peak(tmp_path / "large", 4_000_000) < peak(tmp_path / "small", 1_000_000) + 20
-
-
-@pytest.mark.both_engines
-def test_what_is_forgotten_after_an_ingest_was_stopped_does_not_come_back(
-    open_memory: Open, new: Path
-) -> None:
-    def stop(done: int, total: int) -> None:
-        if done and not total:
-            raise KeyboardInterrupt
-
-    lines = [json.dumps({"role": "user", "content": f"{n} {'word ' * 50}"}) for n in range(3_000)]
-    file = new / "talk.jsonl"
-    file.write_text("\n".join(lines))
-    memory = open_memory()
-    with pytest.raises(KeyboardInterrupt):
-        bulk_ingest(memory, file, workers=1, progress=stop)
-    [source] = {entry.source for entry in memory.entries()}
-    memory.forget(source=source)
-    memory.settle()  # which finishes what was cut short
-    assert list(memory.entries()) == []
 
 
 def test_models_go_to_workers_by_their_specification_or_as_they_are(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from treering.chat.policy import Evidence, Materials, Sources, Turn, cite
 from treering.errors import (
     InputError,
     JournalBusy,
-    LLMNotConfigured,
     LLMReplyError,
     LLMUnavailable,
     MissingExtra,
@@ -71,13 +70,6 @@ def test_both_sides_of_a_round_are_remembered_and_shown_in_the_next(open_memory:
         ("user", "Who am I?"),
         ("assistant", "You are Ana."),
     ]
-
-
-def test_without_a_model_chat_says_how_to_configure_one(open_memory: Open, no_llm: None) -> None:
-    memory = open_memory()
-    with pytest.raises(LLMNotConfigured):
-        memory.chat("Where?")
-    assert memory.stats().entries == 0
 
 
 @pytest.mark.parametrize("policy", ["auto", "window", "fragments"])

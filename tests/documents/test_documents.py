@@ -239,11 +239,13 @@ def test_blocks_of_a_page_do_not_stick_together(pages: dict[str, str], markup: s
     assert pages[markup] == "first\n\nsecond"
 
 
-def test_html_that_is_added_as_code_stays_as_it_is_written(memory: Memory, tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    path.write_text("<p>hello</p>")
-    memory.add(path, kind="code")
-    assert next(memory.entries()).text == "<p>hello</p>"
+@pytest.mark.parametrize(("name", "text"), [("page.html", "<p>hello</p>"), ("t.csv", "a,b\n1,2\n")])
+def test_what_is_added_as_code_stays_as_it_is_written(
+    memory: Memory, tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    memory.add(tmp_path / name, kind="code")
+    assert next(memory.entries()).text == text
 
 
 def test_word_keeps_headings_and_tables(memory: Memory, tmp_path: Path) -> None:

@@ -107,10 +107,3 @@ def test_a_csv_file_that_cannot_be_read_changes_nothing(
     with pytest.raises(error, match=message):
         memory.add(path)
     assert not list(memory.entries())
-
-
-def test_csv_that_is_added_as_code_stays_as_it_is_written(memory: Memory, tmp_path: Path) -> None:
-    path = tmp_path / "table.csv"
-    path.write_text("a,b\n1,2\n")
-    memory.add(path, kind="code")
-    assert next(memory.entries()).text == "a,b\n1,2\n"

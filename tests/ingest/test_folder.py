@@ -172,22 +172,6 @@ def test_files_of_the_same_content_move_with_their_folder(memory: Memory, notes:
     }
 
 
-def test_the_shell_says_how_to_erase_what_a_renamed_folder_lost(
-    treering: Treering, notes: Path
-) -> None:
-    treering("add", notes)
-    moved = notes.rename(notes.with_name("notizen"))
-    (moved / "guitar.md").write_text("I play the piano.")
-    shown = treering("add", moved).stderr
-    assert "gone: notes/guitar.md" in shown
-    assert "treering forget --source notes/guitar.md\n" in shown
-    assert treering("forget", "--source", "notes/guitar.md", "--yes").exit_code == 0
-    texts = [entry["text"] for entry in records(treering("list", "--json"))]
-    assert "I play the guitar." not in texts
-    (moved / "guitar.md").unlink()
-    assert "add --sync to erase it" in treering("add", moved).stderr
-
-
 def test_a_file_that_came_from_another_folder_syncs_nothing_there(
     memory: Memory, notes: Path
 ) -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from treering.errors import LLMNotConfigured
 from treering.llm import processors
-from treering.llm.settings import open_llm
 
 
 def write(path: Path, text: str) -> None:
@@ -51,11 +49,3 @@ def test_the_least_quota_of_the_groups_above_counts(groups: Path) -> None:
     write(groups / "cgroup/machine/cpu.max", "300000 100000")
     write(groups / "cgroup/machine/job/cpu.max", "800000 100000")
     assert usable(groups) == 3
-
-
-@pytest.mark.parametrize("threads", ["all", "0", "-1"])
-def test_a_number_of_threads_that_is_none_is_refused(threads: str, tmp_path: Path) -> None:
-    model = tmp_path / "m.gguf"
-    model.write_bytes(b"GGUF")
-    with pytest.raises(LLMNotConfigured):
-        open_llm(str(model), environ={"TREERING_LLM_THREADS": threads})

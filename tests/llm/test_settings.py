@@ -97,11 +97,14 @@ SERVER = "http://ana:pw@localhost:1/v1"
         (f"{SERVER}#m", {"TREERING_LLM_CONTEXT_WINDOW": "many"}),
         (f"{SERVER}#m", {"TREERING_LLM_CONTEXT_WINDOW": "0"}),
         (f"{SERVER}#m", {"TREERING_LLM_CONTEXT_WINDOW": "-1"}),
+        (None, {"TREERING_LLM_GGUF": "m.gguf", "TREERING_LLM_THREADS": "all"}),
     ],
 )
 def test_a_configuration_that_names_no_one_model_is_refused(
-    spec: str | None, environ: dict[str, str]
+    spec: str | None, environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.gguf").write_bytes(b"GGUF")
     with pytest.raises(LLMNotConfigured) as caught:
         open_llm(spec, environ=environ)
     assert "pw" not in str(caught.value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -46,6 +45,8 @@ def read_front_matter(path: Path, envelope: Envelope) -> FrontMatter:
     match = _FRONT_MATTER.match(head.lstrip("\ufeff").replace("\r\n", "\n"))
     if match is None:
         return FrontMatter()
+    import tomllib  # here, as is yaml: few texts have fields
+
     language, parse = ("TOML", tomllib.loads) if match["fence"] == "+++" else ("YAML", _parse_yaml)
     try:
         fields = json.loads(json.dumps(parse(match["fields"]), default=str, allow_nan=False))
