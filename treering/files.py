@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import os
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from treering.errors import InputError
 from treering.journal import posix_locks
 
+if TYPE_CHECKING:
+    import zipfile
+
+    AnyFile = Path | zipfile.Path
+    """A file on this disk, or a member of an archive."""
+
 _SHOWN_CHARS = 200  # of a path in a message
 REASON = "the memory itself"
 """The reason for skipping a file."""
-
-
-AnyFile = Path | zipfile.Path
-"""A file on this disk, or a member of an archive."""
 
 
 def is_memory(path: Path) -> bool:
@@ -62,7 +63,7 @@ def looking_at(path: Path) -> Iterator[None]:
 @contextmanager
 def open_file(path: AnyFile) -> Iterator[BinaryIO]:
     """The bytes of a file. Raises OSError, and InputError for the memory itself."""
-    if isinstance(path, zipfile.Path):
+    if not isinstance(path, Path):
         with path.open("rb") as member:
             yield cast(BinaryIO, member)
         return
