@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import sys
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -257,27 +256,6 @@ def test_erasing_an_entry_erases_its_fact_and_brings_back_the_superseded_one(
     data = b"".join(file.read_bytes() for file in path.parent.glob(path.name + "*"))
     assert b"Linz" not in data
     assert b"Graz" not in data
-
-
-def test_facts_depend_on_what_was_said_when_not_on_the_order_of_adding(open_memory: Open) -> None:
-    said = [
-        ("Ich wohne in Graz.", "2026-01-01"),
-        ("I relocated to Oslo.", "2026-02-01"),
-        ("Ich bin nach Graz gezogen.", "2026-03-01"),
-    ]
-    seen = set()
-    for number, order in enumerate(permutations(said)):
-        memory = open_memory(space=f"order-{number}", llm=ScriptedLLM(german))
-        for text, at in order:
-            memory.add(text, speaker="Ana", kind="chat", at=at)
-            extract(memory)
-        pairs = {
-            (fact.text, fact.superseded_by.text)
-            for fact in memory.facts.all()
-            if fact.superseded_by
-        }
-        seen.add((tuple(sorted(values(memory))), frozenset(pairs)))
-    assert len(seen) == 1
 
 
 KILLED = """

@@ -105,20 +105,3 @@ def test_option_numbers_are_read() -> None:
     ]
     for reply, numbers in cases:
         assert choose.read_numbers(reply, 4) == numbers
-
-
-def test_noto_can_stand_at_a_place_drawn_by_the_query(open_memory: Open) -> None:
-    queries = [f"What about the boat, the {n}th time?" for n in range(12)]
-    # Of every reply that names one number, NOTO stands for nothing and the others for memos.
-    memory, llm = talk(open_memory, *["2"] * len(queries))
-    memory.configure(noto="random")
-    places = set()
-    for query in queries:
-        topics, by = chosen(memory, query)
-        lines = [line for line in llm.requests[-1].text.splitlines() if line.startswith("(")]
-        told = lines[-4:]
-        places.add(next(n for n, line in enumerate(told, 1) if "NOTO" in line))
-        meant = next(line for line in told if line.startswith("(2) "))
-        assert by == "model"
-        assert topics == ([] if "NOTO" in meant else [meant[4:].partition(".")[0]])
-    assert len(places) > 2

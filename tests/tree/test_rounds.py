@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -12,10 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.tree.talking import WordEmbedder, echo
 from treering import Memory
-from treering.arrays import Floats
 from treering.llm.scripted import ScriptedLLM
-from treering.views.tree.node import TreeNode
-from treering.views.tree.shape import Tree
 
 TALK = (
     ("user", "Ana has a boat"),
@@ -37,17 +33,8 @@ def talk(memory: Memory, turns: Sequence[tuple[str, str]] = TALK, source: str = 
     memory.add([message(turn) for turn in turns], source=source)
 
 
-def nodes(memory: Memory) -> list[TreeNode]:
-    there, stack = [], memory.tree.roots()
-    while stack:
-        node = stack.pop()
-        there.append(node)
-        stack += memory.tree.children(node.number)
-    return there
-
-
 def leaf_texts(memory: Memory) -> list[str]:
-    return sorted(node.text for node in nodes(memory) if node.leaf)
+    return sorted(node.text for node in memory.tree.nodes() if node.leaf)
 
 
 def spoken(*turns: tuple[str, str]) -> str:
@@ -62,29 +49,6 @@ def memory(open_memory: Open) -> Memory:
     return memory
 
 
-def test_each_round_of_a_recorded_conversation_is_inserted_as_one_text(memory: Memory) -> None:
-    talk(memory)
-    # MemTree, 3.1: the vectors of the rounds, by the length of their messages, one after the other.
-    embedded = unit(WordEmbedder().embed([spoken(turn) for turn in TALK]))
-    weighted = embedded * np.array([[len(text)] for _, text in TALK])
-    tree = Tree(WordEmbedder.dimension, memory.tree.settings())
-    for vector in unit(weighted.reshape(4, 2, -1).sum(axis=1)):
-        tree.insert(vector)
-    numbers = {leaf: n for n, leaf in enumerate(sorted(tree.leaves()))}
-    shown = {node.number: node for node in nodes(memory)}
-    assert {leaf: shown[leaf].text for leaf in numbers} == {
-        leaf: spoken(*TALK[2 * n : 2 * n + 2]) for leaf, n in numbers.items()
-    }
-    assert {number: memory.tree.path(number)[-1:] for number in numbers} == {
-        number: [shown[above] for above in tree.path(number)[-1:]] for number in numbers
-    }
-    assert len(shown) == len(tree) == 6  # of boats and of bread
-
-
-def unit(rows: Floats) -> Floats:
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
-
-
 @pytest.mark.both_engines
 def test_a_summary_tells_of_a_round_once_though_its_reply_came_later(open_memory: Open) -> None:
     memory = open_memory(embedder=WordEmbedder(), llm=ScriptedLLM(echo))
@@ -92,7 +56,7 @@ def test_a_summary_tells_of_a_round_once_though_its_reply_came_later(open_memory
     for turn in (*TALK[:2], *TALK[4:6]):
         talk(memory, [turn])
         memory.tree.settle()
-    [summary] = [node for node in nodes(memory) if not node.leaf]
+    [summary] = [node for node in memory.tree.nodes() if not node.leaf]
     assert summary.leaves == 2
     for text in ("Ana has a boat", "Which boat", "The boat of Ana leaks", "another boat"):
         assert summary.text.count(text) == 1
@@ -104,9 +68,9 @@ def test_forgetting_a_reply_leaves_its_question_and_nothing_of_the_reply(memory:
     memory.tree.settle()
     [reply] = [entry for entry in memory.entries() if entry.text == "Bread of rye"]
     memory.forget(reply.id)
-    assert not any("Bread of rye" in node.text for node in nodes(memory))
+    assert not any("Bread of rye" in node.text for node in memory.tree.nodes())
     memory.tree.settle()
-    assert not any("Bread of rye" in node.text for node in nodes(memory))
+    assert not any("Bread of rye" in node.text for node in memory.tree.nodes())
     assert leaf_texts(memory) == sorted(
         [spoken(*TALK[:2]), spoken(TALK[2]), spoken(*TALK[4:6]), spoken(*TALK[6:])]
     )
@@ -121,7 +85,7 @@ def test_equal_rounds_stay_apart_and_equal_messages_alone_share_a_leaf(memory: M
         talk(memory, [("user", "Rain")], source=source)
     rain = ("user", "Rain")
     assert leaf_texts(memory) == [spoken(*greeting), spoken(*greeting), spoken(rain)]
-    [leaf] = [node for node in nodes(memory) if node.text == spoken(rain)]
+    [leaf] = [node for node in memory.tree.nodes() if node.text == spoken(rain)]
     assert leaf.repeats == 1
     # The reply to one of them takes it off the leaf, which stays that of the other.
     talk(memory, [("assistant", "Snow")], source="one")

@@ -13,7 +13,6 @@ from tests.conftest import Open
 from treering import Memory
 from treering.arrays import Floats
 from treering.llm.scripted import Request, ScriptedLLM
-from treering.llm.tokens import estimate_tokens
 from treering.views.tree.settings import Settings
 
 
@@ -77,16 +76,3 @@ def test_a_summary_has_as_many_tokens_as_its_depth_allows(open_memory: Open) -> 
     memory.tree.replant(summary_tokens=0)
     memory.tree.settle()
     assert {request.max_tokens for request in asked} == {819}  # a fifth of the window
-
-
-def test_without_a_model_a_summary_without_a_limit_is_as_long_as_the_papers(
-    open_memory: Open,
-) -> None:
-    memory = open_memory(embedder=Alike())
-    for number in range(40):
-        memory.add(f"Word{number} " * 12 + ".", source=f"n{number}", kind="text")
-    memory.tree.settle()
-    assert estimate_tokens(memory.tree.roots()[0].text) <= 128
-    memory.tree.replant(summary_tokens=0)
-    memory.tree.settle()
-    assert 128 < estimate_tokens(memory.tree.roots()[0].text) <= 200

@@ -54,17 +54,13 @@ def fill(memory: Memory, sentences: tuple[str, ...] = SENTENCES) -> None:
         memory.add(sentence, source=f"note {number}")
 
 
-def everything(memory: Memory) -> list[TreeNode]:
-    return memory.tree.nodes()
-
-
 def summaries(memory: Memory) -> list[TreeNode]:
-    return [node for node in everything(memory) if not node.leaf]
+    return [node for node in memory.tree.nodes() if not node.leaf]
 
 
 def test_a_text_is_a_leaf_at_once_and_its_summaries_are_pending(memory: Memory) -> None:
     fill(memory)
-    leaves = [node for node in everything(memory) if node.leaf]
+    leaves = [node for node in memory.tree.nodes() if node.leaf]
     assert {leaf.text for leaf in leaves} == set(SENTENCES)
     assert all(leaf.source and leaf.entry_id for leaf in leaves)
     waiting = summaries(memory)
@@ -97,11 +93,11 @@ def test_a_traversal_finds_a_repeated_text_by_the_source_of_its_repetition(memor
 
 def test_an_exact_repetition_raises_a_counter(memory: Memory) -> None:
     fill(memory)
-    before = len(everything(memory))
+    before = len(memory.tree.nodes())
     memory.add(SENTENCES[0], source="again")
-    (leaf,) = [node for node in everything(memory) if node.text == SENTENCES[0]]
+    (leaf,) = [node for node in memory.tree.nodes() if node.text == SENTENCES[0]]
     assert leaf.repeats == 1
-    assert len(everything(memory)) == before
+    assert len(memory.tree.nodes()) == before
 
 
 def test_two_who_write_in_turn_grow_one_tree(path: Path, memory: Memory, tmp_path: Path) -> None:
@@ -154,31 +150,6 @@ def test_at_least_six_calls_run_at_once_and_an_add_does_not_wait_for_them(path: 
         assert memory.stats().pending.get("tree")  # what arrived meanwhile is not forgotten
         memory.tree.settle()
         assert any("third" in node.text for node in summaries(memory))
-
-
-def test_failing_half_way_and_settling_again_is_as_settling_at_once(
-    path: Path, tmp_path: Path
-) -> None:
-    answered = iter([True, False] * 100)
-
-    def every_other(request: Request) -> str | Exception:
-        return echo(request) if next(answered) else LLMUnavailable("busy")
-
-    with (
-        Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(every_other)) as broken,
-        Memory.open(tmp_path / "b.db", embedder=WordEmbedder(), llm=ScriptedLLM(echo)) as whole,
-    ):
-        fill(broken)
-        fill(whole)
-        whole.tree.settle()
-        with pytest.raises(LLMUnavailable):
-            broken.tree.settle()
-        while broken.stats().pending:
-            try:
-                broken.tree.settle()
-            except LLMUnavailable:
-                continue
-        assert broken.tree.draw() == whole.tree.draw()
 
 
 def test_forgetting_makes_exactly_the_ancestors_anew_and_nothing_erased_is_left(
@@ -248,9 +219,9 @@ def test_what_is_forgotten_while_a_summary_is_written_does_not_get_into_it(
         assert receipt.views["summaries"] > 0
     assert b"anchor" not in path.read_bytes()
     with opening(ScriptedLLM(echo)) as memory:
-        assert not any("anchor" in node.text for node in everything(memory))
+        assert not any("anchor" in node.text for node in memory.tree.nodes())
         assert memory.settle().pending == {}
-        assert not any("anchor" in node.text for node in everything(memory))
+        assert not any("anchor" in node.text for node in memory.tree.nodes())
         assert all(node.text for node in summaries(memory))
     assert b"anchor" not in path.read_bytes()
 
@@ -297,7 +268,7 @@ def test_the_tree_is_a_relation_of_an_ordinary_search(memory: Memory) -> None:
     fill(memory)
     plain = memory.search("anchor", k=12, relations=())
     related = memory.search("anchor", k=12, relations=["tree"], alpha=0.5)
-    leaf = {node.text: node.number for node in everything(memory) if node.leaf}
+    leaf = {node.text: node.number for node in memory.tree.nodes() if node.leaf}
     topic = {text: [node.number for node in memory.tree.path(leaf[text])][:1] for text in leaf}
     share = {hit.text: hit.why.terms["tree"] for hit in related}
     alone = [text for text in leaf if not topic[text]]
@@ -337,7 +308,7 @@ def test_a_summary_meets_a_filter_only_if_all_that_it_rests_on_does(memory: Memo
         assert {hit.source for hit in hits} == {source}
         assert not any(hit.summary_of for hit in hits)
     kinds = memory.search("Ana boat harbour", k=50, level="all", kind="text")
-    assert len(kinds) == len(everything(memory))
+    assert len(kinds) == len(memory.tree.nodes())
 
 
 def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
@@ -375,7 +346,7 @@ def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(
         other.tree.replant(base=0.05, max_depth=4)
         fill(other)
         other.add("Ana moors the boat", source="more")
-        shapes = [[node.text for node in everything(one) if node.leaf] for one in (other, memory)]
+        shapes = [[node.text for node in one.tree.nodes() if node.leaf] for one in (other, memory)]
         assert shapes[0] == shapes[1]
     memory.tree.replant(base=0.9)
     assert memory.tree.stats().topics > 6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from treering.journal.contract import Reader, Writer
 from treering.journal.sqlite.database import SqliteDatabase
 from treering.llm.scripted import ScriptedLLM
 from treering.views import settle
-from treering.views.contract import save_states, view_states
+from treering.views.contract import view_states
 
 NAMES = ["fragments", "tree", "memo", "facts", "code", "shouts"]
 SECRET = "zanzibar"
@@ -138,25 +137,6 @@ def test_searching_and_adding_go_on_while_a_rebuild_is_under_way(full: Memory) -
     full.rebuild("fragments", progress=meanwhile)
     assert set(counted) == {3}
     assert full.search("Added while all was made anew.", k=1)[0].source == "meanwhile"
-
-
-def test_terms_that_another_stemmer_made_are_noticed_and_made_anew(
-    full: Memory, open_memory: Open
-) -> None:
-    expected = [(hit.text, hit.score) for hit in full.search("servicing sailmakers in Lagos")]
-    with full._space.write() as writer:
-        writer.execute("UPDATE block_postings SET data = zeroblob(length(data))")
-        states = view_states(writer)
-        old = replace(states["fragments"], version="0.otherstemmer")
-        save_states(writer, {**states, "fragments": old})
-    full.close()
-    memory = open_memory()
-    assert memory.stats().outdated == ("fragments",)
-    found = [(hit.text, hit.score) for hit in memory.search("servicing sailmakers in Lagos")]
-    assert found != expected
-    assert memory.settle().outdated == ()
-    found = [(hit.text, hit.score) for hit in memory.search("servicing sailmakers in Lagos")]
-    assert found == expected
 
 
 @pytest.mark.both_engines

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,34 +9,8 @@ import pytest
 from tests.conftest import Open
 from treering import Memory
 from treering.errors import InputError, UnknownName
-from treering.llm.tokens import estimate_tokens
 from treering.views.presets import PRESETS
 from treering.views.settings import CHOICES
-
-
-def words(text: str) -> int:
-    return len(text.split())
-
-
-@pytest.mark.parametrize(
-    ("preset", "size", "most"),
-    [
-        ("fragrel-a-story", words, 500),
-        ("fragrel-b-story", words, 500),
-        ("memtree", estimate_tokens, 1024),
-        ("memtree-story", estimate_tokens, 512),
-    ],
-)
-def test_texts_are_cut_as_large_as_the_paper_has_them(
-    memory: Memory, preset: str, size: Callable[[str], int], most: int
-) -> None:
-    memory.configure(preset)
-    memory.add(" ".join(f"Boat {n} is on the sea." for n in range(400)), kind="text")
-    hits = memory.search("boat", k=100, mode="lexical", level="texts", relations=())
-    texts = [hit.text for hit in sorted(hits, key=lambda hit: hit.start)]
-    assert len(texts) > 2
-    assert all(size(text) <= most for text in texts)
-    assert all(size(f"{text} {after.split('.')[0]}.") > most for text, after in pairwise(texts))
 
 
 def test_each_preset_is_recognised_by_what_it_sets(memory: Memory) -> None:

@@ -32,8 +32,6 @@ class Loud(View):
                 f"CREATE TABLE IF NOT EXISTS {{table}}"
                 " (space INTEGER NOT NULL, entry INTEGER, word TEXT)"
             )
-        if "view_loud_tally" in self.made:
-            writer.execute("INSERT INTO view_loud_tally (space, entry) VALUES (?, 0)", (writer.id,))
 
     def derive(self, entries):
         return {{seq: entry.text for seq, entry in entries.items()}}
@@ -90,14 +88,6 @@ def test_a_table_that_a_rebuild_fills_is_erased_where_the_package_is_missing(
     with release(is_installed=False) as memory:
         assert memory.forget(source="plan").scrubbed
         assert rows(memory, "view_loud_echo") == rows(memory, "view_loud") == []
-
-
-def test_a_view_that_is_new_to_a_space_once_more_is_prepared_again(release: Release) -> None:
-    memory = release("view_loud_tally")
-    memory.add("One.", source="numbers")
-    memory.forget_space("default")
-    memory.add("Two.", source="numbers")
-    assert [row[2] for row in rows(memory, "view_loud_tally")] == [None, "Two."]
 
 
 @pytest.mark.parametrize("name", ["loud_words", "Loud", "fragments"])
