@@ -58,17 +58,6 @@ def topics_of_fragments(reader: Reader, items: Items) -> Codes:
     return np.array(codes, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Memos:
-    """The memos at ``mark``, with the terms and the vectors (by ``model``) that rank them."""
-
-    mark: store.Mark
-    model: EmbeddingModel | None
-    stored: Sequence[StoredMemo]
-    terms: Sequence[Terms]
-    vectors: Floats
-
-
 @dataclass(frozen=True, slots=True)
 class MemoSpace:
     """One snapshot of fragments, then memos. ``memos`` belong to its last rows, in order."""
@@ -86,7 +75,10 @@ class MemoSearch:
         self._relations = Relations()
         self._key: tuple[int, store.Mark] | None = None
         self._space: MemoSpace | None = None
-        self._memos: _Memos | None = None
+        self._read_at: tuple[store.Mark, EmbeddingModel | None] | None = None
+        self._stored: Sequence[StoredMemo] = ()
+        self._terms: Sequence[Terms] = ()
+        self._vectors: Floats = np.zeros((0, 0), dtype=np.float32)
         self._version = 0
 
     def space(self, reader: Reader, base: Snapshot) -> MemoSpace:
@@ -97,13 +89,29 @@ class MemoSearch:
         mark, model = store.mark(reader), base.state.model
         # Searches of other threads wait here, so that each state is built only once.
         with self._lock:
-            if self._memos is None or (self._memos.mark, self._memos.model) != (mark, model):
-                self._memos = _read_memos(reader, base, mark)
+            if self._read_at != (mark, model):
+                self._read_memos(reader, base)
+                self._read_at = mark, model
             if self._space is None or self._key != (base.version, mark):
                 self._version += 1
-                self._space = _widen(self._memos, base, self._version)
+                snapshot = widen(base, self._terms, self._vectors, self._version)
+                at_of = {seq: at for at, memo in enumerate(self._stored) for seq in memo.covered}
+                lines = [at_of.get(entry, MISSING) for entry in base.entry.tolist()]
+                codes = np.array([*lines, *range(len(self._stored))], dtype=np.int64)
+                self._space = MemoSpace(snapshot, self._stored, Topic(lambda _: codes, mark))
                 self._key = (base.version, mark)
             return self._space
+
+    def _read_memos(self, reader: Reader, base: Snapshot) -> None:
+        stored, model = store.current(reader), base.state.model
+        width = base.items.vectors.shape[1]
+        rows = np.zeros((len(stored), width), dtype=np.float32)  # zeros where one is not embedded
+        vectors = store.vectors(reader, model) if model else {}
+        for row, memo in enumerate(stored):
+            if memo.number in vectors:
+                rows[row] = fragments.to_vectors([vectors[memo.number]], width)[0]
+        self._terms = [terms(memo.memo.option) for memo in stored]
+        self._stored, self._vectors = stored, rows
 
     def search(
         self,
@@ -129,22 +137,3 @@ class MemoSearch:
             )
             for row in ranking.best(k, allowed).tolist()
         ]
-
-
-def _read_memos(reader: Reader, base: Snapshot, mark: store.Mark) -> _Memos:
-    stored, model = store.current(reader), base.state.model
-    width = base.items.vectors.shape[1]
-    rows = np.zeros((len(stored), width), dtype=np.float32)  # zeros where one is not embedded
-    vectors = store.vectors(reader, model) if model else {}
-    for row, memo in enumerate(stored):
-        if memo.number in vectors:
-            rows[row] = fragments.to_vectors([vectors[memo.number]], width)[0]
-    return _Memos(mark, model, stored, [terms(memo.memo.option) for memo in stored], rows)
-
-
-def _widen(memos: _Memos, base: Snapshot, version: int) -> MemoSpace:
-    snapshot = widen(base, memos.terms, memos.vectors, version)
-    group = {entry: at for at, stored in enumerate(memos.stored) for entry in stored.covered}
-    lines = [group.get(entry, MISSING) for entry in base.entry.tolist()]
-    codes = np.array([*lines, *range(len(memos.stored))], dtype=np.int64)
-    return MemoSpace(snapshot, memos.stored, Topic(lambda _: codes, memos.mark))
