@@ -81,7 +81,6 @@ def test_a_problem_names_the_field_with_the_bad_value(talk: TestClient) -> None:
         ("POST", "search", {"query": "x", "qurey": "y"}, "qurey"),
         ("POST", "entries", {"text": "a", "messages": []}, "messages"),
         ("POST", "entries", {}, "text"),
-        ("POST", "entries", {"text": "a", "at": True}, "at"),
         ("POST", "configure", {"preset": "mine"}, "preset"),
         ("GET", "entries?limit=many", None, "limit"),
         *(("GET", f"entries?metadata={value}", None, "metadata") for value in ("{", "[1]", "boat")),
@@ -100,7 +99,6 @@ def test_each_wrong_field_is_named_as_the_request_writes_it(client: TestClient) 
     cases: list[tuple[str, Any, list[str]]] = [
         ("search", {}, ["query"]),
         ("search", {"query": 5, "k": 0}, ["query", "k"]),
-        ("search", {"query": "x", "kk": 1}, ["kk"]),
         ("search", {"query": "x", "alpha": "much"}, ["alpha"]),
         ("search", [], ["the body"]),
         ("forget", {"ids": ["a", 5]}, ["ids[1]"]),
@@ -210,23 +208,13 @@ def test_a_space_is_made_and_removed(talk: TestClient, path: Path) -> None:
     assert hit["text"] == "Another boat."
 
 
-def test_a_key_that_was_never_used_removes_its_space_and_itself(
-    serve: Serve, make_key: MakeKey
-) -> None:
-    ana, ben = bearer(make_key("ana")), bearer(make_key("ben"))
-    client = serve()
-    client.post("/v1/entries", json={"text": "A boat."}, headers=ben)
-    gone = client.delete("/v1/spaces/ana", headers=ana).json()
-    assert (gone["entries"], gone["views"]) == ([], {"keys": 1})
-    assert client.delete("/v1/spaces/ana", headers=ana).status_code == 401
-
-
+@pytest.mark.parametrize("is_used", [False, True])
 def test_a_key_removes_its_own_space_and_opens_nothing_then(
-    serve: Serve, make_key: MakeKey
+    serve: Serve, make_key: MakeKey, is_used: bool
 ) -> None:
     ana, ben = bearer(make_key("ana")), bearer(make_key("ben"))
     client = serve()
-    client.post("/v1/entries", json={"text": "A boat."}, headers=ana)
+    client.post("/v1/entries", json={"text": "A boat."}, headers=ana if is_used else ben)
     assert client.delete("/v1/spaces/ana", headers=ben).status_code == 403
     assert client.delete("/v1/spaces/ana", headers=ana).json()["views"]["keys"] == 1
     found = client.post("/v1/entries", json={"text": "A boat again."}, headers=ana)

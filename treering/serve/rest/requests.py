@@ -29,9 +29,7 @@ PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern
 """A path as a client writes it; the operation decides whether it may be read."""
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
-Spaces = Annotated[list[str], Field(min_length=1, max_length=MAX_SPACES)]
 K = Annotated[int, Field(ge=1, le=MAX_K)]
-Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET)]
 Time = Annotated[str | float, Field(description="ISO 8601, or seconds since the epoch.")]
 Moment = Annotated[str, Field(description="ISO 8601.")]
 Weight = Annotated[float, Field(ge=0, le=10, description="The weight of the relation.")]
@@ -47,7 +45,7 @@ _NARROWER: Final[dict[str, Any]] = {
     "paths": Annotated[list[PathText], Field(min_length=1)],
     "root": PathText,
     "expires": str | float,
-    "budget": Budget,
+    "budget": Annotated[int, Field(ge=1, le=MAX_BUDGET)],
     "instruction": Query,
     "k": K,
     "limit": K,
@@ -61,7 +59,7 @@ _NARROWER: Final[dict[str, Any]] = {
     "rerank": Annotated[str, Field(pattern=r"^[\w.-]+$")],  # only the owner may choose a URL
     "ids": Annotated[list[str], Field(min_length=1, max_length=MAX_IDS)],
     "since": Moment,
-    "spaces": Spaces,
+    "spaces": Annotated[list[str], Field(min_length=1, max_length=MAX_SPACES)],
     "until": Moment,
 }
 """Types of parameters by name, where a request allows less than the method does."""
