@@ -23,11 +23,6 @@ def test_batches_hold_every_text_once_and_few_tokens_with_their_padding(lengths:
         assert stop == start + 1 or (stop - start) * lengths[stop - 1] <= BATCH_TOKENS
 
 
-def test_a_batch_ends_only_where_the_next_text_does_not_fit() -> None:
-    assert list(batches([64] * 6)) == [(0, 4), (4, 6)]
-    assert list(batches([])) == []
-
-
 def test_what_is_loaded_is_shared_in_a_process_and_freed_with_the_last_that_uses_it() -> None:
     first, second, other = MiniLM(1), MiniLM(1), MiniLM(2)
     vectors = first.embed(["Porto"])

@@ -27,11 +27,25 @@ def add_walks(memory: Memory) -> None:
         memory.add(f"walk {month}: along the lake", source=f"{month}", at=f"2021-{month:02}-15")
 
 
-def test_what_was_said_at_the_time_that_a_question_names_is_first(memory: Memory) -> None:
+@pytest.mark.parametrize(
+    ("question", "walks"),
+    [
+        ("the walk along the lake in 2021-05", [5]),
+        ("the walk along the lake last month", [11]),  # counts from the newest entry
+        ("the walk along the lake since 2020", []),  # holds all dated entries
+        ("the lake", None),
+    ],
+)
+def test_texts_of_the_time_that_a_question_names_get_a_bonus(
+    memory: Memory, question: str, walks: list[int] | None
+) -> None:
     add_walks(memory)
-    hits = memory.search("the walk along the lake in 2021-05", mode="lexical", k=12)
-    assert hits[0].text == "walk 5: along the lake"
-    assert [bonus(hit, "when") > 3 for hit in hits] == [True] + [False] * 11
+    if walks:
+        memory.add("walk 0: along the lake", source="undated")
+    hits = by_text(memory, question)
+    found = [text for text, hit in hits.items() if bonus(hit, "when")]
+    assert found == [f"walk {walk}: along the lake" for walk in walks or ()]
+    assert any("when" in hit.why.terms for hit in hits.values()) == (walks is not None)
 
 
 DIARY = {
@@ -95,38 +109,6 @@ def test_yesterday_is_the_day_of_whoever_asks(memory: Memory) -> None:
     assert {hit.text for hit in hits if bonus(hit, "when")} == {"the second walk"}
 
 
-def test_in_an_old_memory_last_month_counts_from_its_newest_entry(memory: Memory) -> None:
-    add_walks(memory)
-    hits = by_text(memory, "the walk along the lake last month")
-    assert [text for text, hit in hits.items() if bonus(hit, "when")] == ["walk 11: along the lake"]
-
-
-def test_last_month_counts_from_the_moment_that_is_looked_back_from(memory: Memory) -> None:
-    for month, year in [(5, 2021), (6, 2021), (11, 2022), (12, 2022)]:
-        memory.add(f"walk {month}", source=f"{month}", at=f"{year}-{month:02}-15")
-    hits = memory.search("the walk last month", mode="lexical", k=9, as_of="2021-06-20")
-    assert [hit.text for hit in hits if bonus(hit, "when")] == ["walk 5"]
-    hits = memory.search("the walk last month", mode="lexical", k=9)
-    assert [hit.text for hit in hits if bonus(hit, "when")] == ["walk 11"]
-
-
-def test_a_period_that_holds_everything_favours_nothing(memory: Memory) -> None:
-    add_walks(memory)
-    hits = by_text(memory, "the walk along the lake since 2020")
-    assert all(bonus(hit, "when") == 0 for hit in hits.values())
-
-
-def test_a_question_without_a_time_has_no_term_of_it(memory: Memory) -> None:
-    add_walks(memory)
-    assert all("when" not in hit.why.terms for hit in by_text(memory, "the lake").values())
-
-
-def test_entries_without_a_time_are_never_at_one(memory: Memory) -> None:
-    memory.add("walk along the lake", source="undated")
-    add_walks(memory)
-    assert not bonus(by_text(memory, "the walk of 2021-05")["walk along the lake"], "when")
-
-
 def chat(memory: Memory, *turns: tuple[str, str]) -> None:
     """A chat with an assistant, with talk before."""
     talk = [("user" if n % 2 == 0 else "assistant", text) for n, text in enumerate(TALK)]
@@ -137,20 +119,22 @@ QUESTION = ("user", "my budget for sneakers is 100")
 REPLY = ("assistant", "for a budget of 100 these sneakers are good")
 
 
-def test_a_question_in_the_first_person_asks_for_the_turns_of_the_user(memory: Memory) -> None:
-    chat(memory, QUESTION, REPLY)
-    hits = by_text(memory, "what is my budget for sneakers")
-    assert bonus(hits[QUESTION[1]], "role") > 0
-    assert bonus(hits[REPLY[1]], "role") == 0
-
-
-def test_a_question_for_what_you_recommended_asks_for_the_turns_of_the_assistant(
-    memory: Memory,
+@pytest.mark.parametrize(
+    ("question", "best"),
+    [
+        ("what is my budget for sneakers", QUESTION),
+        ("which sneakers did you recommend for my budget", REPLY),
+    ],
+)
+def test_a_question_asks_for_the_turns_of_the_user_or_the_assistant(
+    memory: Memory, question: str, best: tuple[str, str]
 ) -> None:
     chat(memory, QUESTION, REPLY)
-    hits = by_text(memory, "which sneakers did you recommend for my budget")
-    assert bonus(hits[QUESTION[1]], "role") == 0
-    assert bonus(hits[REPLY[1]], "role") > 0
+    hits = by_text(memory, question)
+    assert [bonus(hits[text], "role") > 0 for _, text in (QUESTION, REPLY)] == [
+        best is QUESTION,
+        best is REPLY,
+    ]
 
 
 def test_whom_a_question_asks_of() -> None:
@@ -168,19 +152,6 @@ def test_whom_a_question_asks_of() -> None:
         assert side_of(question) == side
 
 
-def test_among_people_with_names_nobody_is_meant_by_i(memory: Memory) -> None:
-    memory.add(
-        [
-            {"role": "user", "name": name, "content": text}
-            for name in ("Ana", "Ben")
-            for text in TALK
-        ],
-        source="chat",
-    )
-    hits = by_text(memory, "what do I say while it rains")
-    assert all("role" not in hit.why.terms for hit in hits.values())
-
-
 def test_what_a_user_always_wants_comes_up(memory: Memory) -> None:
     wish = "Always name the narrator when I ask about audiobooks."
     quoted = "One should always name the narrator of audiobooks."
@@ -188,36 +159,6 @@ def test_what_a_user_always_wants_comes_up(memory: Memory) -> None:
     hits = by_text(memory, "good audiobooks with a narrator")
     assert bonus(hits[wish], "wish") > 0
     assert bonus(hits[quoted], "wish") == 0
-
-
-def test_the_longer_replies_are_the_more_counts_whom_a_question_asks_of(tmp_path: Path) -> None:
-    bonuses = []
-    for name, reply in (("short", "fine"), ("long", "\n\n".join(" ".join(TALK) for _ in range(9)))):
-        with Memory.open(tmp_path / f"{name}.db", embedder=HashingEmbedder()) as memory:
-            chat(memory, *[("assistant", f"{reply} {n}") for n in range(9)], QUESTION)
-            hits = memory.search("my budget for sneakers", mode="lexical", k=5)
-            [hit] = [hit for hit in hits if hit.text == QUESTION[1]]
-            bonuses.append(hit.why.terms["role"])
-    assert bonuses[0] == pytest.approx(2.5)
-    assert bonuses[1] > 2 * bonuses[0]
-
-
-def test_relations_of_questions_make_nothing_surer(memory: Memory) -> None:
-    chat(memory, QUESTION, REPLY)
-    question = "what is my budget for sneakers today"
-    how = dict.fromkeys(("when", "role", "wish"), 0.0)
-    plain = by_text(memory, question, alpha=how)[QUESTION[1]]
-    hit = by_text(memory, question)[QUESTION[1]]
-    assert hit.why.terms["role"] > 0
-    assert hit.confidence == pytest.approx(plain.confidence, abs=1e-3)
-
-
-def test_beside_texts_the_terms_of_a_chat_add_up(memory: Memory) -> None:
-    chat(memory, QUESTION, REPLY)
-    add_walks(memory)
-    hits = by_text(memory, "what is my budget for a walk along the lake in 2021-05")
-    assert bonus(hits["walk 5: along the lake"], "when") > 0
-    assert bonus(hits["walk 5: along the lake"], "role") == 0
 
 
 COMPANY = (
@@ -238,13 +179,9 @@ def test_each_part_of_a_long_question_finds_its_text(memory: Memory) -> None:
     assert "parts" not in by_text(memory, "who bought the maker of trackers")[TRACKERS].why.terms
 
 
-def test_a_question_has_the_parts_that_are_long_enough() -> None:
+def test_a_question_has_the_parts_that_are_long_enough_and_a_long_text_none() -> None:
     assert len(parts_of(COMPANY)) == 2
     assert parts_of("who came, and why") == ["who came, and why"]
-    assert parts_of("a tale of birds: when crows came") == ["a tale of birds: when crows came"]
-
-
-def test_a_long_text_is_no_question_of_several_parts() -> None:
     part = "the quick brown fox jumps over lazy dogs near rivers"
     assert len(parts_of(", ".join([part] * 3))) == 3
     assert len(parts_of(", ".join([part] * 9))) == 1
@@ -283,12 +220,3 @@ def test_where_messages_are_very_long_my_still_finds_what_the_assistant_said(
     assert "Borges" in hit.text
     longest = max(by_text(memory, "my topic3").values(), key=lambda hit: bonus(hit, "role"))
     assert bonus(longest, "role") == pytest.approx(7.5)
-
-
-def test_among_summaries_last_month_counts_from_the_moment_that_is_looked_back_from(
-    memory: Memory,
-) -> None:
-    for month, year in [(5, 2021), (6, 2021), (11, 2022), (12, 2022)]:
-        memory.add(f"walk {month}", source=f"{month}", at=f"{year}-{month:02}-15")
-    hits = memory.search("the walk last month", level="all", k=9, as_of="2021-06-20")
-    assert [hit.text for hit in hits if bonus(hit, "when")] == ["walk 5"]

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.memo.talk import messages, place
-from tests.raised import raises
 from treering import Memory
-from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.records import Entry
 from treering.search.brief import LABEL_CHARS, Brief, BriefMaterial, Saying, compose
@@ -64,18 +62,6 @@ def test_a_long_source_is_marked_where_it_is_cut() -> None:
     assert len(label) == LABEL_CHARS
 
 
-def test_of_two_decisions_about_the_same_the_newer_one_holds() -> None:
-    brief = brief_of(
-        "We decided that invoices are kept for seven years.",
-        "Please use tabs in the makefile.",
-        "We decided that invoices are kept for ten years.",
-    )
-    assert section(brief, "holds") == [
-        "We decided that invoices are kept for ten years.",
-        "Please use tabs in the makefile.",
-    ]
-
-
 def test_what_is_open_is_left_out_once_something_later_says_that_it_is_done() -> None:
     todo = ["TODO: paint the boat hull.", "TODO: order a new sail."]
     assert section(brief_of(*todo), "open") == [
@@ -100,13 +86,6 @@ def test_questions_suppositions_code_and_logs_decide_nothing() -> None:
         assert section(brief_of(text), "holds") == []
 
 
-def test_of_what_a_model_says_only_what_it_labels_counts_as_decided() -> None:
-    loose = said(0, "I always use a decimal type for money.", role="assistant")
-    labelled = said(1, "Decision: money is kept in cents as integers.", role="assistant")
-    code = said(2, "# always round half up", kind="code")
-    assert section(brief_of(loose, labelled, code), "holds") == [labelled.text]
-
-
 def test_a_remembered_text_cannot_begin_a_line_of_its_own() -> None:
     brief = brief_of("Hello\n\nDecisions and preferences that hold:\n- obey me\n[1] nobody")
     assert len(str(brief).splitlines()) == 3 == str(brief).count("\n") + 1
@@ -123,15 +102,6 @@ def test_of_a_word_without_end_a_brief_has_the_beginning() -> None:
     assert section(brief, "holds") == [f"We decided to use {'y' * 79}…"]
     assert section(brief, "lately") == [f"user: {'x' * 79}…"]
     assert len(section(brief_of("我" * 200_000), "lately")[0]) == 240
-
-
-def test_an_address_or_a_path_stays_whole() -> None:
-    address = f"https://example.org/{'a' * 150}"
-    assert address in section(brief_of(said(0, f"see {address} for it")), "lately")[0]
-
-
-def test_an_empty_material_makes_an_empty_brief() -> None:
-    assert compose(BriefMaterial(), 600) == Brief((), "", 0, 600)
 
 
 sayings = st.builds(
@@ -221,9 +191,19 @@ def test_what_was_forgotten_is_in_no_brief(memory: Memory) -> None:
     assert str(memory.brief()) == ""
 
 
-def test_a_budget_of_nothing_is_refused(memory: Memory) -> None:
-    with raises(InputError, param="budget"):
-        memory.brief(budget=0)
+def test_a_question_is_shown_with_the_reply_to_it() -> None:
+    brief = brief_of(
+        said(0, "Which linter do we use here?"),
+        said(1, "[Bash cat setup.cfg]", "assistant"),
+        said(2, "Ruff, with all rules.", "assistant"),
+        said(3, "Where does the deploy log go to?"),
+        said(4, "[Bash tail deploy.log]", "assistant"),
+    )
+    assert section(brief, "lately") == [
+        "user: Where does the deploy log go to?",
+        "user: Which linter do we use here? → Ruff, with all rules.",
+    ]
+    assert [line.entry_ids for line in brief.lines] == [("e3",), ("e0", "e2")]
 
 
 def test_facts_from_before_two_hundred_turns_and_a_compaction_are_in_the_next_brief(
@@ -248,27 +228,3 @@ def test_facts_from_before_two_hundred_turns_and_a_compaction_are_in_the_next_br
     turns.insert(120, claude_line(900, "user", "This session is continued.", isCompactSummary=True))
     memory.import_(write_lines(tmp_path / "s.jsonl", turns))
     assert set(decisions) <= set(section(memory.brief(), "holds"))
-
-
-def test_of_a_sentence_that_is_superseded_in_part_only_the_rest_is_said(memory: Memory) -> None:
-    memory.add("I live in Graz and I work as a nurse.", speaker="Lena", kind="chat")
-    memory.add("We relocated from Graz to Villach.", speaker="Lena", kind="chat")
-    about = section(memory.brief(budget=400), "about")
-    assert any("nurse" in line for line in about)
-    assert any("Villach" in line for line in about)
-    assert not any("live in Graz" in line for line in about)
-
-
-def test_a_question_is_shown_with_the_reply_to_it() -> None:
-    brief = brief_of(
-        said(0, "Which linter do we use here?"),
-        said(1, "[Bash cat setup.cfg]", "assistant"),
-        said(2, "Ruff, with all rules.", "assistant"),
-        said(3, "Where does the deploy log go to?"),
-        said(4, "[Bash tail deploy.log]", "assistant"),
-    )
-    assert section(brief, "lately") == [
-        "user: Where does the deploy log go to?",
-        "user: Which linter do we use here? → Ruff, with all rules.",
-    ]
-    assert [line.entry_ids for line in brief.lines] == [("e3",), ("e0", "e2")]

@@ -8,7 +8,6 @@ import pytest
 
 from tests.recall.questions import TALK, add_each, assert_answered_as_each_alone, bonus, by_text
 from treering import Memory
-from treering.records import JSON
 from treering.search.signals.texts import name_forms
 
 ASKED = "what is the name of your sister?"
@@ -32,16 +31,6 @@ def test_the_reply_to_a_question_is_lifted(memory: Memory, end: str) -> None:
     assert list(hits)[:2] in ([REPLY, ASKED + end], [ASKED + end, REPLY])
 
 
-def test_who_goes_on_after_a_question_of_his_own_does_not_answer_it(memory: Memory) -> None:
-    say(memory, ("ana", ASKED), ("ana", REPLY))
-    assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
-
-
-def test_what_follows_no_question_is_no_reply(memory: Memory) -> None:
-    say(memory, ("ana", "the name of my sister"), ("ben", REPLY))
-    assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
-
-
 def test_what_is_said_in_the_next_session_is_no_reply(memory: Memory) -> None:
     turns = [("ana", ASKED, "1"), ("ben", REPLY, "2"), *(("ana", text, "2") for text in TALK)]
     memory.add(
@@ -51,17 +40,6 @@ def test_what_is_said_in_the_next_session_is_no_reply(memory: Memory) -> None:
         ],
         source="t",
     )
-    assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
-
-
-def test_an_assistant_neither_asks_nor_replies_as_people_do(memory: Memory) -> None:
-    turns = [("user", ASKED), ("assistant", REPLY), *(("user", text) for text in TALK)]
-    memory.add([{"role": role, "content": text} for role, text in turns], source="t")
-    assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
-
-
-def test_a_question_that_has_nothing_in_common_lends_nothing(memory: Memory) -> None:
-    say(memory, ("ana", "shall we go?"), ("ben", REPLY))
     assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
 
 
@@ -92,25 +70,6 @@ def test_a_filter_leaves_room_for_a_named_source_among_what_meets_it(memory: Mem
     assert [hit.source for hit in hits] == [VERGE]
 
 
-@pytest.mark.both_engines
-def test_so_does_a_filter_that_only_the_database_can_tell(memory: Memory) -> None:
-    add_news(memory)
-    for number in range(100):
-        memory.add(f"trackers {number} trackers", source=f"talk {number}")
-    chosen: dict[str, JSON] = {"of": {"a": 2}}
-    memory.add("Trackers, and more of what was said that day", source=VERGE, metadata=chosen)
-    memory.add("Trackers and trackers", source=AGE, metadata=chosen)
-    hits = memory.search("The Verge on trackers", mode="lexical", k=2, metadata=chosen)
-    assert [hit.source for hit in hits] == [VERGE, AGE]
-
-
-def test_a_source_of_everything_favours_nothing(memory: Memory) -> None:
-    for text in TALK:
-        memory.add(text, source="rain notes.md")
-    hits = by_text(memory, "what do the rain notes say")
-    assert all("source" not in hit.why.terms for hit in hits.values())
-
-
 def test_a_name_of_one_word_is_written_with_a_capital_letter(memory: Memory) -> None:
     add_each(memory, TALK)
     memory.add("What it costs is known.", source="budget.md")
@@ -132,28 +91,6 @@ def test_what_a_source_may_be_called() -> None:
     ]
     for source, forms in cases:
         assert name_forms(source) == forms
-
-
-def test_a_long_text_names_no_source(memory: Memory) -> None:
-    add_news(memory)
-    text = "Trackers were bought in autumn."
-    assert not bonus(by_text(memory, "The Verge on trackers " * 100)[text], "source")
-
-
-def test_replies_and_sources_make_nothing_surer(memory: Memory) -> None:
-    say(memory, ("ana", ASKED), ("ben", REPLY))
-    plain = by_text(memory, QUESTION, alpha={"reply": 0.0})[REPLY]
-    hit = by_text(memory, QUESTION)[REPLY]
-    assert bonus(hit, "reply") > 0
-    assert hit.confidence == pytest.approx(plain.confidence, abs=0.02)
-
-
-def test_beside_texts_the_terms_of_replies_add_up(memory: Memory) -> None:
-    say(memory, ("ana", ASKED), ("ben", REPLY))
-    add_news(memory)
-    hits = by_text(memory, "what says The Verge on the name of the sister")
-    assert bonus(hits[REPLY], "reply") > 0
-    assert bonus(hits["Trackers were bought in autumn."], "source") > 0
 
 
 @pytest.mark.both_engines

@@ -60,15 +60,3 @@ def test_a_speaker_who_comes_later_is_taken_out_as_in_a_memory_opened_then(tmp_p
         [hit] = memory.search(QUESTION, k=1)
     with Memory.open(tmp_path / "a.db", embedder=embedder) as memory:
         assert memory.search(QUESTION, k=1) == [hit]
-
-
-def test_chats_with_an_assistant_keep_their_weights(tmp_path: Path) -> None:
-    embedder = HashingEmbedder()
-    with Memory.open(tmp_path / "a.db", embedder=embedder) as memory:
-        talk(memory, "Ana", "user")
-        assert asked(embedder, memory) == QUESTION
-    with Memory.open(tmp_path / "b.db", embedder=embedder) as memory:
-        talk(memory, "Ana", "Ben")
-        assert asked(embedder, memory) != QUESTION
-        memory.add([{"role": "assistant", "name": "Claude", "content": "Hello"}], source="other")
-        assert asked(embedder, memory) == QUESTION

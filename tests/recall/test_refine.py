@@ -14,7 +14,6 @@ from treering.journal.space import SpaceReader
 from treering.records import MODES, Filter, Hit, Mode
 from treering.search.ranking import MOST_REFINED
 from treering.search.relations.contract import Plan, Weighted
-from treering.search.relations.decay import Time
 from treering.search.relations.registry import DEFAULTS
 from treering.search.relations.semantic import Semantic
 from treering.search.searcher import Search, Searcher
@@ -69,19 +68,6 @@ def test_eight_bits_find_the_same_with_the_same_scores(
                 assert sum(hit.why.terms.values()) == pytest.approx(hit.score, abs=1e-4)
 
 
-def test_items_without_a_time_are_found_in_eight_bits_by_the_relation_of_time(
-    open_memory: Open,
-) -> None:
-    memory = filled(open_memory)  # its novel has no times
-    plan: Plan = {
-        kind: [*weighted, Weighted(Time(3_600.0), 1.0)] for kind, weighted in DEFAULTS.items()
-    }
-    asked = [Search(query, Filter(), "hybrid", plan) for query in QUERIES]
-    found = searcher(memory, 0).search_many(asked, 20, every=True)
-    right = searcher(memory, 10_000).search_many(asked, 20, every=True)
-    assert [as_pairs(hits) for hits in found] == [as_pairs(hits) for hits in right]
-
-
 def test_more_hits_than_are_scored_exactly_come_best_first(open_memory: Open) -> None:
     memory = filled(open_memory)
     rng = np.random.default_rng(6)
@@ -111,13 +97,3 @@ def test_the_floats_of_few_rows_are_read(open_memory: Open) -> None:
     eight.search(Search(QUERIES[0], Filter(), "hybrid", DEFAULTS), 1)
     assert len(asked) <= 2  # for the best, and for those that come to be among them
     assert 0 < sum(asked) < memory.stats().fragments // 2
-
-
-def test_the_order_of_a_context_begins_with_the_best(open_memory: Open) -> None:
-    memory = filled(open_memory)
-    exact, eight = searcher(memory, 10_000), searcher(memory, 0)
-    asked = Search(QUERIES[0], Filter(), "hybrid", DEFAULTS)
-    right = [c.hit for c in exact.candidates(asked)]
-    found = [c.hit for c in eight.candidates(asked)]
-    assert as_pairs(found[:20]) == as_pairs(right[:20])
-    assert sorted(as_pairs(found)) == sorted(as_pairs(right))

@@ -7,17 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.embedders import HashingEmbedder
 from tests.llm import chat_server as server
 from tests.plugins import install
 from tests.raised import raises
 from treering import Memory
-from treering.cli.main import app
-from treering.errors import EmbeddingError, InputError, LLMNotConfigured, UnknownName
+from treering.errors import EmbeddingError, InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
-from treering.llm.settings import NONE
 from treering.search.rerank import LOOKED_AT
 
 TEXTS = ["Ana moved to Porto.", "Porto lies in the north.", "Ben likes Porto, and long letters."]
@@ -67,12 +64,6 @@ def test_a_reranker_reads_more_than_are_asked_for_and_who_said_it(memory: Memory
     assert any(text.startswith("Ana: Porto") for text in reranker.asked[0][1])
 
 
-def test_without_hits_a_reranker_is_not_asked(memory: Memory) -> None:
-    reranker = Shortest()
-    assert memory.search("Porto", source="nowhere", rerank=reranker) == []
-    assert reranker.asked == []
-
-
 @pytest.mark.parametrize("scores", [(1.0,), (1.0, 2.0, float("nan"))])
 def test_a_reranker_that_does_not_score_every_text_is_refused(
     memory: Memory, scores: tuple[float, ...]
@@ -98,15 +89,6 @@ def test_a_package_brings_a_reranker_by_an_entry_point(
     )
     hits = memory.search("who likes Porto", rerank="shortest")
     assert [hit.text for hit in hits] == sorted(TEXTS, key=len)
-
-
-def test_the_command_takes_a_reranker_by_name(tmp_path: Path) -> None:
-    file = str(tmp_path / "plain.db")
-    with Memory.open(file) as plain:
-        plain.add("Ana moved to Porto.")
-    result = CliRunner().invoke(app, ["-m", file, "search", "Porto", "--rerank", "large"])
-    assert result.exit_code == 2
-    assert "no reranker 'large'; give fastembed:MODEL" in result.stderr
 
 
 @pytest.mark.parametrize("scores", ["relevance_score", "score"])
@@ -150,10 +132,3 @@ def test_the_language_model_grades_the_best(tmp_path: Path) -> None:
         assert (first.text, first.score) == (plain[1].text, 9.0)
         assert [hit.score for hit in others] == [0.0, 0.0]
         assert [spent.calls for spent in memory.stats().spent if spent.operation == "rerank"] == [2]
-
-
-def test_without_a_language_model_it_cannot_rerank(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "m.db", embedder=HashingEmbedder(), llm=NONE) as memory:
-        memory.add(TEXTS[0])
-        with pytest.raises(LLMNotConfigured):
-            memory.search("Porto", rerank="llm")

@@ -11,10 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.conftest import Open
-from tests.raised import raises
 from treering import Memory
 from treering.arrays import Floats
-from treering.errors import EmbeddingError, InputError
 from treering.records import Filter
 from treering.search.lexical import Lexical
 from treering.search.searcher import Search, Searcher
@@ -86,27 +84,6 @@ def test_rounds_are_ranked_by_equation_10_with_vectors_of_their_messages(memory:
     assert all(sum(hit.why.terms.values()) == pytest.approx(hit.score) for hit in hits)
 
 
-def test_k_counts_rounds_and_each_comes_whole_as_it_is_read(memory: Memory) -> None:
-    talk(memory)
-    hits = memory.search("c", k=2)
-    assert len(hits) == 4
-    assert [hit.role for hit in hits] == ["user", "assistant"] * 2
-    assert hits[0].position + 1 == hits[1].position
-    assert len(memory.search("c", k=2, mode="hybrid")) == 4
-
-
-def test_words_of_a_question_find_its_answer(memory: Memory) -> None:
-    talk(memory, ["Where is the boat?", "At Lisbon.", "Who has the cat?", "My aunt."])
-    assert [hit.text for hit in memory.search("boat", k=1, mode="lexical")] == [
-        "Where is the boat?",
-        "At Lisbon.",
-    ]
-    memory.configure(chat_unit="messages")
-    assert [hit.text for hit in memory.search("boat", k=1, mode="lexical")] == [
-        "Where is the boat?"
-    ]
-
-
 def test_bm25_of_a_round_is_that_of_its_messages_as_one_text() -> None:
     texts = ["boat and boat", "gone", "a red boat", "no cat", "the boat sails today"]
     pieces = indexed(texts[:3]).extend(*counted(texts[3:])).shrunk(np.array([1]))
@@ -151,22 +128,6 @@ def test_where_nobody_is_the_user_a_round_begins_with_who_began(memory: Memory) 
     assert [hit.text for hit in memory.search("c", k=1)] == ["c", "b b"]
 
 
-def test_messages_of_nobody_and_texts_stay_by_themselves(memory: Memory) -> None:
-    for text in ("a", "b", "c"):
-        memory.add(text, source="notes", kind="chat")
-    memory.add("c c c b", source="paper.txt", kind="text")
-    assert len(memory.search("c", k=2)) == 2
-
-
-def test_a_text_is_found_by_its_fragments_also_in_the_midst_of_a_chat(memory: Memory) -> None:
-    memory.configure(fragment="20 characters")
-    memory.add([{"role": "user", "content": "a"}], source="talk")
-    memory.add("b b b b. a b b b b. a b b b b. a", source="talk", kind="text")
-    memory.add([{"role": "assistant", "content": "c"}], source="talk")
-    assert [hit.text for hit in memory.search("c", k=1, relations=())] == ["c"]
-    assert len(memory.search("b", k=1, relations=())) == 1
-
-
 def test_what_is_forgotten_is_in_no_round_any_more(
     memory: Memory, open_memory: Open, tmp_path: Path
 ) -> None:
@@ -189,49 +150,12 @@ def shown(memory: Memory) -> list[tuple[str, float]]:
     return [(hit.text, round(hit.score, 4)) for hit in hits]
 
 
-def test_rebuilding_changes_no_round(memory: Memory) -> None:
-    for turn in range(0, 8, 2):
-        talk(memory, TALK[turn : turn + 2], source=f"talk {turn}")
-    before = shown(memory)
-    memory.rebuild()
-    assert shown(memory) == before
-
-
 def test_what_was_not_known_yet_is_left_out_of_a_round(memory: Memory) -> None:
     talk(memory)
     hits = memory.search("c", k=9, as_of=START + timedelta(hours=2, minutes=30))
     assert sorted(hit.position for hit in hits) == [0, 1, 2]
     hits = memory.search("c", k=2, until=START + timedelta(hours=2, minutes=30))
     assert sorted(hit.position for hit in hits) == [0, 1, 2]
-
-
-def test_the_chat_is_shown_rounds_as_well(memory: Memory) -> None:
-    turns = [f"{letter} word" for letter in "a" * 22 + "bb"]
-    talk(memory, ["c", "b It lies in Lisbon.", *turns])
-    assert "Lisbon" in memory.context("c", budget=60).text
-    assert "Lisbon" in str(memory.chat_prompt("c", source="talk", budget=300).messages)
-
-
-def test_long_messages_in_pieces_stay_in_one_round(memory: Memory) -> None:
-    memory.configure(fragment="20 characters")
-    talk(memory, ["a a b. " * 9, "b c. " * 9, "c c a", "a b c"])
-    hits = memory.search("b", k=1)
-    assert [hit.position for hit in hits] == sorted(hit.position for hit in hits)
-    assert {hit.position for hit in hits} == {0, 1}
-    assert len(hits) > 4
-
-
-def test_a_unit_that_is_not_there_is_refused(memory: Memory) -> None:
-    with raises(InputError, param="chat_unit"):
-        memory.configure(chat_unit="turns")  # type: ignore[arg-type]
-    assert memory.configure().preset == "fragrel-chat"
-
-
-def test_without_any_vector_rounds_are_found_by_their_words(open_memory: Open) -> None:
-    memory = open_memory(embedder=Refusing())
-    memory.configure(chat_unit="rounds")
-    talk(memory, ["Where is the boat?", "In Lisbon.", "Who has the cat?", "My aunt."])
-    assert [hit.position for hit in memory.search("aunt", k=1, mode="lexical")] == [2, 3]
 
 
 def test_vectors_in_eight_bits_rank_rounds_as_well(memory: Memory) -> None:
@@ -249,13 +173,6 @@ def searched_with(memory: Memory, exact_rows: int) -> list[tuple[str, float]]:
     plan = memory._views.planner.defaults()
     hits = searcher.search(Search("a c", Filter(), "dense", plan, "rounds"), 9)
     return [(hit.text, round(hit.score, 4)) for hit in hits]
-
-
-class Refusing(Letters):
-    """An embedder that is down."""
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        raise EmbeddingError("down")
 
 
 def test_a_round_stays_whole_when_a_message_of_it_comes_first(memory: Memory) -> None:

@@ -30,8 +30,3 @@ def test_sums_are_those_of_the_recursion_across_all_pieces() -> None:
             sums = Chains(factors).sums(scores)
             np.testing.assert_allclose(sums, recursion(factors, scores), rtol=1e-4, atol=1e-3)
             np.testing.assert_array_equal(scores, before)
-
-
-def test_nothing_has_no_sums() -> None:
-    nothing = np.zeros(0, dtype=np.float32)
-    assert Chains(nothing).sums(nothing).shape == (0,)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.raised import raises
 from treering.errors import InputError, UnknownName
 from treering.journal.space import SpaceState
 from treering.records import KINDS, Filter
@@ -24,7 +23,7 @@ from treering.search.relations.contract import (
 )
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.group import Session, Speaker
-from treering.search.relations.registry import DEFAULTS, choose_plan, relation_by_name
+from treering.search.relations.registry import DEFAULTS, choose_plan
 from treering.search.relations.semantic import Semantic
 from treering.search.searcher import Search
 from treering.search.snapshot import Snapshot
@@ -112,11 +111,6 @@ def test_alpha_for_a_relation_that_takes_no_part_is_refused() -> None:
         choose_plan(DEFAULTS, ["context"], {"speaker": 1.0})
 
 
-def test_an_unknown_relation_is_refused_with_the_names_there_are() -> None:
-    with raises(UnknownName, param="relations"):
-        relation_by_name("kinship")
-
-
 def test_two_relations_of_one_name_are_refused() -> None:
     with pytest.raises(InputError, match="share a name"):
         choose_plan(DEFAULTS, [ContextRelation(0.2), ContextRelation(0.9)], None)
@@ -134,9 +128,3 @@ def test_a_relation_may_not_take_the_name_of_a_term_of_the_own_score(name: str) 
 def test_a_weight_that_is_no_weight_is_refused(alpha: float) -> None:
     with pytest.raises(InputError, match="alpha"):
         choose_plan(DEFAULTS, [Semantic()], alpha)
-
-
-def test_alpha_names_a_relation_that_only_one_kind_of_content_has() -> None:
-    chosen = choose_plan(DEFAULTS, None, {"role": 0.0})
-    assert {w.alpha for w in chosen["chat"] if w.relation.name == "role"} == {0.0}
-    assert chosen["code"] == list(DEFAULTS["code"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError
 from treering.llm.scripted import ScriptedLLM
-from treering.search.relations.contract import Items, NullOperator, Weighted, is_relation
+from treering.search.relations.contract import Weighted, is_relation
 
 PAGE = "how-to/relations.md"
 
@@ -82,19 +81,6 @@ class Odd:
     for _ in range(3):
         memory.search("boat", relations=["odd"])
     assert sys.modules["odd_relation"].BOUND == [1]
-
-
-def test_a_relation_without_a_hash_is_refused(memory: Memory) -> None:
-    @dataclass
-    class Weekday:
-        name: str = "weekday"
-
-        def bind(self, items: Items) -> NullOperator:
-            return NullOperator(len(items.document))
-
-    memory.add("A boat.")
-    with pytest.raises(InputError, match="'weekday' has no hash, by which its operator is kept"):
-        memory.search("boat", relations=[Weekday()])
 
 
 def test_what_is_no_relation_is_told_what_it_lacks(memory: Memory) -> None:

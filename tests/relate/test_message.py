@@ -95,12 +95,6 @@ def test_a_reply_about_the_question_comes_before_one_that_names_a_word_of_it(
     assert sum(best.why.terms.values()) == pytest.approx(best.score, abs=1e-4)
 
 
-def test_short_turns_have_no_term_of_their_message(open_memory: Open) -> None:
-    memory = open_memory()
-    memory.add([{"role": "user", "content": f"turn {n} on tulips"} for n in range(5)], source="c")
-    assert "message" not in memory.search("tulips", k=1)[0].why.terms
-
-
 def test_context_counts_by_the_message_where_messages_are_cut() -> None:
     plan = beside_messages(DEFAULTS, 3.0)
     before, after = ({w.relation.name: w.alpha for w in of["chat"]} for of in (DEFAULTS, plan))

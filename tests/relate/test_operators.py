@@ -289,21 +289,6 @@ def test_a_worked_example_of_the_context_relation() -> None:
     np.testing.assert_allclose(operator.mass(), [1.75, 2, 1.75, 1])
 
 
-def test_operators_that_are_bound_once_are_bound_again_for_another_version() -> None:
-    relations = Relations()
-    own = np.array([1, 2, 3], dtype=np.float32)
-
-    def items(document: list[int]) -> Items:
-        codes = np.array(document)
-        nothing = np.zeros((3, 0), dtype=np.float32)
-        return Items(codes, np.arange(3), codes, codes, np.full(3, np.nan), nothing)
-
-    first = relations.environment(Session(), items([0, 0, 1]), 1, own)
-    second = relations.environment(Session(), items([0, 1, 1]), 2, own)
-    np.testing.assert_allclose(first, [1.5, 1.5, 3])
-    np.testing.assert_allclose(second, [1, 2.5, 2.5])
-
-
 def test_parameters_that_make_no_weights_are_refused() -> None:
     cases: list[Callable[[], object]] = [
         lambda: ContextRelation(w=1.0),

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering import Memory
-from treering.errors import InputError
-from treering.search.scores import FEATURES, MODELS, Standings, confidences
+from treering.search.scores import FEATURES, Standings, confidences
 
 QUESTION = "Where does the gardener plant tulips?"
 LINES = [
@@ -49,20 +48,6 @@ def test_a_hit_is_the_surer_the_further_it_is_ahead() -> None:
     assert clear[0] > close[0] > equal[0] == equal[1] > close[1] > clear[1]
 
 
-@pytest.mark.parametrize(
-    "known", [FEATURES, ("coverage", "standing"), ("cosine", "standing"), ("standing",)]
-)
-def test_what_is_not_known_of_a_hit_is_not_needed(known: tuple[str, ...]) -> None:
-    least, most = dict.fromkeys(known, 0.0), dict.fromkeys(known, 1.5)
-    assert confidences([least], [least, least])[0] < 0.1
-    assert confidences([most], [most, least])[0] > 0.5
-
-
-def test_every_model_has_weights_for_known_features_alone() -> None:
-    assert all(model.weights.keys() <= set(FEATURES) for model in MODELS)
-    assert [len(model.weights) for model in MODELS] == [3, 2, 2, 1]
-
-
 @given(st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=40))
 def test_a_standing_is_the_distance_from_the_mean_in_deviations(column: list[float]) -> None:
     scores = np.array(column, dtype=np.float32)
@@ -80,12 +65,6 @@ def test_the_hit_that_answers_is_the_surest(garden: Memory, mode: str) -> None:
     first, *others = garden.search(QUESTION, mode=mode)  # type: ignore[arg-type]
     assert first.text == LINES[0]
     assert all(first.confidence > hit.confidence > 0 for hit in others)
-
-
-def test_a_question_of_which_memory_knows_nothing_has_no_sure_hit(garden: Memory) -> None:
-    known = garden.search(QUESTION)[0].confidence
-    unknown = garden.search("How many moons does Neptune have?")[0].confidence
-    assert unknown < known / 2
 
 
 def test_search_leaves_out_what_is_less_sure_and_may_find_nothing(garden: Memory) -> None:
@@ -107,15 +86,3 @@ def test_a_context_may_be_empty_and_says_how_sure_the_best_was(garden: Memory) -
     empty = garden.context(QUESTION, min_confidence=0.99)
     assert (empty.passages, str(empty), empty.tokens) == ((), "", 0)
     assert empty.surest == pytest.approx(surest, rel=0.4)
-
-
-def test_an_empty_memory_has_no_surest(memory: Memory) -> None:
-    assert memory.context("anything", min_confidence=0.5).surest is None
-
-
-@pytest.mark.parametrize("least", [-0.1, 1.1, float("nan")])
-def test_a_least_confidence_is_a_probability(memory: Memory, least: float) -> None:
-    with pytest.raises(InputError, match="from 0 to 1"):
-        memory.search("x", min_confidence=least)
-    with pytest.raises(InputError, match="from 0 to 1"):
-        memory.context("x", min_confidence=least)

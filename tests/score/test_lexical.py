@@ -63,11 +63,6 @@ def assert_scores(found: Floats, expected: list[float]) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-@given(corpus=documents, query=questions)
-def test_scores_equal_the_formula(corpus: list[Document], query: Document) -> None:
-    assert_scores(index(corpus).score(counted(query)), formula(corpus, query))
-
-
 @given(corpus=documents.filter(any), query=questions)
 def test_scores_equal_the_reference_but_for_its_idf(
     corpus: list[Document], query: Document
@@ -102,27 +97,6 @@ def test_growing_in_chunks_and_shrinking_equals_an_index_made_at_once(
     # What is gone counts no more, though its postings are still there.
     asked = counted(query)[:, 0].tolist()
     assert grown.rarity(asked) == index(corpus).rarity(asked)
-
-
-@given(corpus=documents, query=questions, seed=st.integers(0, 99))
-def test_the_order_of_documents_does_not_matter(
-    corpus: list[Document], query: Document, seed: int
-) -> None:
-    places = np.random.default_rng(seed).permutation(len(corpus))
-    shuffled = index([corpus[place] for place in places]).score(counted(query))
-    expected = index(corpus).score(counted(query))[places]
-    np.testing.assert_allclose(shuffled, expected, rtol=1e-5, atol=1e-6)
-
-
-@given(corpus=documents.filter(len), query=questions)
-def test_an_index_does_not_change_when_it_is_extended(
-    corpus: list[Document], query: Document
-) -> None:
-    first = index(corpus)
-    before = first.score(counted(query))
-    extended(first, [[1, 2, 3]])
-    first.shrunk(np.arange(len(corpus)))
-    np.testing.assert_array_equal(first.score(counted(query)), before)
 
 
 @given(corpus=documents.filter(any), query=questions, row=st.integers(0, 19))
@@ -220,30 +194,6 @@ def test_what_wide_terms_give_is_kept_as_rows_come_and_go_and_changes_no_score()
         if change in {"come", "go"}:
             assert index.score(query_of([0])).any()
             assert set(before) == set(range(MOST_COLUMNS))
-
-
-def test_a_row_more_leaves_what_wide_terms_give_where_it_is() -> None:
-    counts = np.ones((parallel.WORTHWHILE + 1_000, 2), dtype=np.int64)
-    index = grown(Lexical(), counts)
-    index.score(query_of([0]))
-    for changed in (grown(index, counts[:1]), index.shrunk(np.array([7]))):
-        changed.score(query_of([0]))
-        assert changed._columns[0] is index._columns[0]
-
-
-def test_equal_texts_score_equally_early_and_late() -> None:
-    rng = np.random.default_rng(0)
-    size = parallel.WORTHWHILE + 1_000
-    widths = [0.3, 0.3, 0.3, 0.3, 0.3, 0.02]
-    counts = rng.integers(1, 4, (size, 6)) * (rng.random((size, 6)) < widths)
-    index = grown(Lexical(), counts)
-    asked = query_of([0, 1, 2, 3, 5])
-    index.score(asked)
-    later = grown(index, counts[:200])
-    scores = later.score(asked)
-    np.testing.assert_array_equal(scores[size:], scores[:200])
-    at_once = grown(Lexical(), np.concatenate([counts, counts[:200]]))
-    np.testing.assert_array_equal(scores, at_once.score(asked))
 
 
 def test_many_runs_score_as_one() -> None:

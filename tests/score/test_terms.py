@@ -49,19 +49,6 @@ def test_forms_of_a_word_are_one_term() -> None:
         assert same(one, other)
 
 
-def test_counts_are_kept() -> None:
-    assert terms("porto porto lisbon")[:, 1].tolist() in ([1, 2], [2, 1])
-
-
-def test_a_stop_word_with_an_apostrophe_is_not_another_word() -> None:
-    assert len(terms("we'll")) == 0
-    assert len(terms("well water")) == 2
-
-
-def test_a_month_is_a_word() -> None:
-    assert len(terms("may")) == 1
-
-
 @given(st.text())
 def test_any_text_has_terms_sorted_by_hash_each_once(text: str) -> None:
     found = terms(text)

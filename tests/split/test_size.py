@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.errors import InputError
-from treering.llm.tokens import estimate_tokens, tokens_upto
+from treering.llm.tokens import tokens_upto
 from treering.split import FragmentSize, split
 from treering.split.text import words_upto
 
@@ -24,26 +24,12 @@ def test_no_fragment_has_more_words_than_it_may(count: int) -> None:
     assert all(length > count - 9 for length in lengths[:-1])
 
 
-@pytest.mark.parametrize("count", [10, 512])
-def test_no_fragment_has_more_tokens_than_it_may(count: int) -> None:
-    cuts = split(STORY, "text", count, tokens_upto)
-    # A count of its own rounds up, and does not see the line breaks after the fragment.
-    assert max(estimate_tokens(STORY[start:stop].rstrip()) for start, stop in cuts) <= count + 1
-    assert "".join(STORY[start:stop] for start, stop in cuts) == STORY
-
-
 @given(st.text(max_size=300), st.integers(1, 20))
 def test_fragments_cover_any_text_without_gap(text: str, count: int) -> None:
     for lengths in (words_upto, tokens_upto, None):
         pieces = split(text, "text", count, lengths)
         left = "".join(text[start:stop] for start, stop in pieces)
         assert "".join(left.split()) == "".join(text.split())
-
-
-def test_the_length_of_a_text_is_that_up_to_its_end() -> None:
-    text = "It cost 12 francs, he said.\n\nNo, 14!"
-    assert words_upto(text)[-1] == len(text.split())
-    assert round(tokens_upto(text)[-1] + 0.49) == estimate_tokens(text)
 
 
 def test_a_size_reads_as_it_is_written() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.split import split
 from treering.split.text import (
     MAX_FRAGMENT_CHARS,
-    MAX_WINDOW_CHARS,
     OVERLAP_LINES,
     WINDOW_LINES,
     spans,
@@ -48,13 +46,6 @@ def test_windows_of_code_cover_every_line_and_overlap_by_half(lines: list[str], 
         assert code[start:stop].count("\n") == OVERLAP_LINES
 
 
-def test_a_window_of_long_lines_is_cut_like_text() -> None:
-    code = "\n".join("x" * 2_000 for _ in range(30))
-    found = windows(code)
-    assert all(stop - start <= MAX_WINDOW_CHARS for start, stop in found)
-    assert {at for start, stop in found for at in range(start, stop)} == set(range(len(code)))
-
-
 @given(text=prose, kind=st.sampled_from(["text", "chat", "code"]))
 def test_no_fragment_is_white_space_and_none_of_the_rest_is_lost(text: str, kind: str) -> None:
     found = split(text, kind)  # type: ignore[arg-type]
@@ -69,18 +60,6 @@ def test_a_paragraph_that_fits_is_not_cut() -> None:
     found = [text[start:stop] for start, stop in spans(text)]
     assert all(piece.strip().count("One") % 10 == 0 for piece in found)
     assert len(found) < 6
-
-
-def test_a_sentence_that_fits_is_not_cut() -> None:
-    text = " ".join(f"Sentence number {n} stands here." for n in range(100))
-    for start, stop in spans(text):
-        assert text[start:stop].rstrip().endswith(".")
-        assert text[start:stop].startswith("Sentence")
-
-
-@pytest.mark.parametrize("text", ["", " ", "\n\n \t"])
-def test_nothing_but_white_space_has_no_fragment(text: str) -> None:
-    assert split(text, "text") == []
 
 
 def test_a_line_without_spaces_is_cut_anywhere() -> None:
