@@ -123,7 +123,7 @@ def test_what_fit_found_is_exported(open_memory: Open, tmp_path: Path) -> None:
     header = {
         "format": "treering",
         "version": 1,
-        "settings": {"relations": {"text": [{"name": "speaker", "alpha": 0.25}]}},
+        "settings": {"relations": {"text": ["speaker @ 0.25"]}},
     }
     memory = open_memory()
     memory.import_([json.dumps(header)])
@@ -185,14 +185,14 @@ def test_an_export_that_cannot_be_read_is_refused_and_nothing_is_imported(memory
         (
             [
                 '{"format": "treering", "version": 1, "settings": {"relations":'
-                ' {"text": [{"name": "kinship", "alpha": 1}]}}}'
+                ' {"text": ["kinship @ 1"]}}}'
             ],
             "settings.*kinship",
         ),
         (
             [
                 '{"format": "treering", "version": 1, "settings": {"relations":'
-                ' {"text": [{"name": "context", "w": 7, "alpha": 1}]}}}'
+                ' {"text": ["context(w=7) @ 1"]}}}'
             ],
             "settings.*w is 7",
         ),

@@ -37,7 +37,7 @@ from treering.search.ranking import Ranking, RawScores
 from treering.search.relations.contract import Plan, Relations, among_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
 from treering.search.scores import UnionStatistics, moments
-from treering.search.snapshot import NO_ROWS, FragmentSource, Mask, Snapshot, SpeakerNames
+from treering.search.snapshot import NO_ROWS, FragmentSource, Mask, Snapshot, without_speakers
 from treering.search.terms import NO_TERMS, Terms, query_terms
 from treering.text import check_text
 
@@ -257,8 +257,7 @@ class Searcher:
         if self._people is None:
             with self._corpus.searching() as (_, snapshot):
                 self._people = _people(snapshot, search.plan)
-        people = self._people
-        return SpeakerNames.from_names(people).remove_from(search.query) if people else search.query
+        return without_speakers(self._people, search.query) if self._people else search.query
 
     def _embed(self, searches: Sequence[Search], texts: Sequence[str]) -> list[Search]:
         """Return searches, all in one mode, with the vectors of their texts, if there are any."""

@@ -106,39 +106,25 @@ class Names:
             return list(self._of_code.get(name_code(name), ()))
 
 
-@dataclass(frozen=True, slots=True)
-class SpeakerNames:
-    """The names of the speakers of a space, by code, and the words of each."""
+def named_speakers(speakers: Sequence[str], query: str) -> frozenset[int]:
+    """Return the codes of the speakers whose names a query holds, with all of their words."""
+    asked = words(_POSSESSIVE.sub("", query))
+    every = ((code, words(name)) for code, name in enumerate(speakers))
+    return frozenset(code for code, name in every if name and name <= asked and not name <= ROLES)
 
-    names: tuple[str, ...]
-    words: tuple[frozenset[str], ...]
 
-    @classmethod
-    def from_names(cls, names: Sequence[str]) -> SpeakerNames:
-        """Split each name into words once."""
-        return cls(tuple(names), tuple(map(words, names)))
+def without_speakers(speakers: Sequence[str], query: str) -> str:
+    """Return the query without the names of speakers, or the query if nothing else is left.
 
-    def codes(self, query: str) -> frozenset[int]:
-        """Return the codes of the speakers whose names a query holds, with all of their words."""
-        asked = words(_POSSESSIVE.sub("", query))
-        return frozenset(
-            code
-            for code, name in enumerate(self.words)
-            if name and name <= asked and not name <= ROLES
+    Half of all turns of a chat carry each name: it fills a vector and separates nothing.
+    """
+    rest = query
+    for code in named_speakers(speakers, query):
+        rest = re.sub(
+            rf"(?<!\w){re.escape(speakers[code])}(?:['\u2019]s)?(?!\w)", " ", rest, flags=re.I
         )
-
-    def remove_from(self, query: str) -> str:
-        """Return the query without the names of speakers, or the query if nothing else is left.
-
-        Half of all turns of a chat carry each name: it fills a vector and separates nothing.
-        """
-        rest = query
-        for code in self.codes(query):
-            rest = re.sub(
-                rf"(?<!\w){re.escape(self.names[code])}(?:['\u2019]s)?(?!\w)", " ", rest, flags=re.I
-            )
-        rest = " ".join(rest.split())
-        return rest if len(terms(rest)) else query
+    rest = " ".join(rest.split())
+    return rest if len(terms(rest)) else query
 
 
 STEPS: Final = 3.0

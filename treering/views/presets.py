@@ -17,7 +17,7 @@ from treering.journal.ledger import CHOICES
 from treering.records import KINDS, Kind
 from treering.search.relations.contract import Weighted
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.registry import CONFIGURED, as_json, without_fitted
+from treering.search.relations.registry import CONFIGURED, as_texts, without_fitted
 from treering.search.relations.semantic import Semantic
 from treering.views import settings
 from treering.views.settings import OWN, SpaceSettings
@@ -54,7 +54,7 @@ class Preset:
         stored: dict[str, Any] = {}
         if self.relations is not None:
             related: Mapping[Kind, Sequence[Weighted]] = self.relations.value
-            stored[CONFIGURED] = {kind: as_json(weighted) for kind, weighted in related.items()}
+            stored[CONFIGURED] = {kind: as_texts(weighted) for kind, weighted in related.items()}
         if self.tree is not None:
             stored = with_tree_settings(stored, self.tree.value)
         if self.choices:

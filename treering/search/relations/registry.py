@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from math import inf
 from typing import Any, Final
@@ -274,7 +274,7 @@ def load_plan(settings: Mapping[str, Any]) -> Plan:
         if not stored:
             return DEFAULTS
         plan = {
-            kind: [_from_json(fields) for fields in stored[kind]]
+            kind: [_parse_weighted(text) for text in stored[kind]]
             if kind in stored
             else DEFAULTS[kind]
             for kind in KINDS
@@ -285,23 +285,12 @@ def load_plan(settings: Mapping[str, Any]) -> Plan:
     return plan
 
 
-def as_json(relations: Iterable[Weighted]) -> list[dict[str, Any]]:
+def as_texts(relations: Iterable[Weighted]) -> list[str]:
     """Return weighted relations as the settings of a space hold them."""
-    weights = ("alpha", "among_people")
     return [
-        {
-            **asdict(weighted.relation),  # type: ignore[call-overload]
-            **{key: alpha for key in weights if (alpha := getattr(weighted, key)) is not None},
-        }
-        for weighted in relations
+        f"{each}{'' if each.among_people is None else f' among people {each.among_people:g}'}"
+        for each in relations
     ]
-
-
-def _from_json(fields: Mapping[str, Any]) -> Weighted:
-    parameters = dict(fields)
-    alpha, people = parameters.pop("alpha"), parameters.pop("among_people", None)
-    relation = BUILT_IN[fields["name"]](**parameters)
-    return Weighted(relation, float(alpha), None if people is None else float(people))
 
 
 def with_fitted(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> dict[str, Any]:
@@ -309,7 +298,7 @@ def with_fitted(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> di
 
     A kind gets the relations chosen for it if these gain; else it keeps those that it has.
     """
-    fitted = {report.kind: as_json(report.chosen) for report in reports if report.kept}
+    fitted = {report.kind: as_texts(report.chosen) for report in reports if report.kept}
     return {**settings, FITTED: {**settings.get(FITTED, {}), **fitted}}
 
 
@@ -334,27 +323,30 @@ def with_relations(settings: Mapping[str, Any], text: str) -> dict[str, Any]:
                 f"{' or '.join(f'{name}:' for name in KINDS)} and relations, or none"
             )
         every = [] if named == "none" else _COMMA.split(named)
-        given[kind] = as_json(map(_parse_weighted, every))
+        given[kind] = as_texts(map(_parse_weighted, every))
     fitted = {kind: w for kind, w in settings.get(FITTED, {}).items() if kind not in given}
     return {**settings, CONFIGURED: {**settings.get(CONFIGURED, {}), **given}, FITTED: fitted}
 
 
 _COMMA: Final = re.compile(r",(?![^(]*\))")
-_WEIGHTED: Final = re.compile(r"\s*([a-z-]+)\s*(?:\(([^)]*)\))?\s*(?:@\s*([0-9.]+))?\s*")
+_WEIGHTED: Final = re.compile(
+    r"\s*([a-z-]+)\s*(?:\(([^)]*)\))?\s*(?:@\s*([0-9.e-]+))?\s*(?:among people ([0-9.e-]+))?\s*"
+)
 
 
 def _parse_weighted(text: str) -> Weighted:
     match = _WEIGHTED.fullmatch(text)
     if match is None:
         raise InputError(f"{text!r} is not a relation; write one such as 'context(w=0.8) @ 0.5'")
-    name, parameters, alpha = match.groups()
+    name, parameters, alpha, people = match.groups()
     if name not in BUILT_IN:
         known = ", ".join(sorted(BUILT_IN))
         raise UnknownName(f"no relation {name!r}; there are {known}", param="relations")
     pairs = [part.partition("=") for part in (parameters or "").split(",") if part.strip()]
     try:
         relation = BUILT_IN[name](**{key.strip(): _parse_value(v.strip()) for key, _, v in pairs})
-        return Weighted(relation, ALPHA if alpha is None else float(alpha))
+        weight = ALPHA if alpha is None else float(alpha)
+        return Weighted(relation, weight, None if people is None else float(people))
     except (TypeError, ValueError) as error:
         raise InputError(f"the relation {text!r} does not take that: {error}") from error
 

@@ -18,7 +18,7 @@ from treering.parallel import for_each_piece
 from treering.search.periods import Period, periods
 from treering.search.ranking import Ranking, RowValues, Stage
 from treering.search.relations.contract import ASSISTANT, USER
-from treering.search.snapshot import Mask, Snapshot, SpeakerNames
+from treering.search.snapshot import Mask, Snapshot, named_speakers
 from treering.search.terms import ASKS, terms
 
 MOST_CUT: Final = 3.0
@@ -121,7 +121,7 @@ class NamedSpeaker:
         weight, snapshot = ranking.weight(self.name), ranking.snapshot
         if weight is None or ranking.search.mode == "dense":
             return None
-        codes = SpeakerNames.from_names(snapshot.speakers).codes(ranking.search.query)
+        codes = named_speakers(snapshot.speakers, ranking.search.query)
         if not codes:
             return None
         speaker, mask = snapshot.items.speaker, np.zeros(len(snapshot), dtype=np.bool_)
