@@ -119,6 +119,13 @@ def accepted(method: Any) -> set[str]:
     return names
 
 
+def test_the_page_and_the_help_name_the_same_commands_for_exit_code_6() -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
+    [row] = re.findall(r"^\| 6 \| (.*) \|$", page, re.MULTILINE)
+    [told] = re.findall(r"6 a check found something \((.*?)\)", str(app.info.epilog))
+    assert set(re.findall("`(.*?)`", row)) == set(told.split(", "))
+
+
 def test_a_command_that_does_not_exist_is_noticed() -> None:
     assert unknown(["remember", "x"]) == "remember"
     assert unknown(["search", "x", "--gone"]) == "--gone"

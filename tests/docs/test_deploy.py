@@ -11,9 +11,8 @@ import subprocess
 import tomllib
 from collections.abc import Iterator
 from configparser import ConfigParser
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -21,7 +20,7 @@ import yaml
 from typer.testing import CliRunner
 
 from tests.docs.pages import DOCS, ROOT, blocks
-from tests.postgres_server import PostgresServer, new_schema, server_url
+from tests.postgres_server import PostgresServer
 from treering.cli.main import app
 from treering.journal.open import open_database
 from treering.journal.postgres.location import Location
@@ -52,25 +51,19 @@ def instructions(name: str) -> list[str]:
 
 
 def commands() -> Iterator[list[str]]:
-    """Yield every treering command of the files and the page, without ``treering``."""
+    """Yield every treering command of the files, and those in containers of the page."""
     yield json.loads(instructions("CMD")[-1])
     yield CONTAINER["args"]
     yield FILE_SERVER["command"]
     yield shlex.split(SERVICE["ExecStart"])[1:]
-    text = "".join(block.text for block in blocks(PAGE) if block.language in ("console", "sh"))
-    for line in re.findall(r"^(?:\$ )?((?:treering|docker) .*)$", text, re.M):
-        words = shlex.split(line, comments=True)
-        if words[0] == ENTRYPOINT:
-            yield words[1:]
-        if words[:2] == ["docker", "run"] and ENTRYPOINT in words:
-            yield words[words.index(ENTRYPOINT) + 1 :]
-        if words[:3] == ["docker", "compose", "run"]:
-            yield words[words.index("treering-1") + 1 :]
+    text = "".join(block.text for block in blocks(PAGE) if block.language == "sh")
+    for line in re.findall(r"^docker .*? (?:treering|treering-1) (\w.*)$", text, re.M):
+        yield shlex.split(line, comments=True)
 
 
 def test_treering_reads_every_variable_that_is_set() -> None:
-    for file in (*sorted(DEPLOY.rglob("*.*")), PAGE):
-        sources = "".join(path.read_text("utf-8") for path in (ROOT / "treering").rglob("*.py"))
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "treering").rglob("*.py"))
+    for file in (*sorted(DEPLOY.rglob("*.*")), *DOCS.glob("how-to/*.md")):
         variables = set(re.findall(r"\bTREERING_[A-Z_]+", file.read_text("utf-8")))
         assert {name for name in variables if name not in sources} == set()
 
@@ -145,21 +138,13 @@ def test_variables_of_the_compose_file_are_in_the_example_and_reach_the_script()
     assert reads <= COMPOSE["services"]["postgres"]["environment"].keys()
 
 
-def test_the_proxy_names_the_servers_and_an_existing_route() -> None:
+def test_proxy_probes_ports_and_labels_fit_together() -> None:
     caddyfile = (DEPLOY / "Caddyfile").read_text("utf-8")
     [upstreams] = re.findall(r"\{\$SERVERS:([^}]*)\}", caddyfile)
     assert upstreams.split() == [f"{name}:{DEFAULT_PORT}" for name in SERVERS]
-    [path] = re.findall(r"health_uri (\S+)", caddyfile)
-    assert path in paths()
-
-
-def paths() -> set[str]:
-    return {getattr(route, "path", "") for route in health.routes}
-
-
-def test_probes_ports_and_labels_of_kubernetes_fit_together() -> None:
     probes = [CONTAINER[f"{name}Probe"]["httpGet"] for name in ("startup", "readiness", "liveness")]
-    assert {probe["path"] for probe in probes} <= paths()
+    asked = {probe["path"] for probe in probes}.union(re.findall(r"health_uri (\S+)", caddyfile))
+    assert asked <= {getattr(route, "path", "") for route in health.routes}
     assert {probe["port"] for probe in probes} == {"http"}
     assert CONTAINER["ports"] == [{"name": "http", "containerPort": DEFAULT_PORT}]
     assert instructions("EXPOSE") == [str(DEFAULT_PORT)]
@@ -185,19 +170,12 @@ def test_urls_can_be_read_and_requests_under_way_have_time_to_end() -> None:
     assert POD["spec"]["terminationGracePeriodSeconds"] > STOP_WITHIN_S
 
 
-@contextmanager
-def own_server() -> Iterator[PostgresServer]:
-    server = PostgresServer()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.stop()
-
-
 def test_the_script_creates_a_database_for_a_user_without_rights() -> None:
     password = 'it\'s a "secret" $1'
-    with own_server() as server:
+    server = PostgresServer()
+    with ExitStack() as running:
+        running.callback(server.stop)
+        server.start()
         given = psycopg.conninfo.conninfo_to_dict(server.url)
         done = subprocess.run(
             ["sh", str(DEPLOY / "postgres" / "10-treering.sh")],
@@ -216,21 +194,3 @@ def test_the_script_creates_a_database_for_a_user_without_rights() -> None:
         with closing(open_database(url)) as database, database.read() as reader:
             role = reader.row("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
         assert role == (False,)
-
-
-def test_the_page_names_the_tables_whose_key_does_not_begin_with_the_space() -> None:
-    url = new_schema()
-    open_database(url).close()
-    with psycopg.connect(server_url()) as connection:
-        rows: list[tuple[Any, ...]] = connection.execute(
-            "SELECT t.relname, (SELECT a.attname FROM pg_index i JOIN pg_attribute a"
-            " ON a.attrelid = t.oid AND a.attnum = i.indkey[0]"
-            " WHERE i.indrelid = t.oid AND i.indisprimary) FROM pg_class t"
-            " WHERE t.relkind = 'r' AND t.relnamespace = CAST(%s AS regnamespace)",
-            (Location.parse(url).schema,),
-        ).fetchall()
-    named = re.search(r"^- \*\*These tables .*?\*\*: (.*?)\.", PAGE.read_text("utf-8"), re.M | re.S)
-    assert named is not None
-    assert set(re.findall(r"`(\w+)`", named[1])) == {
-        name for name, first in rows if first != "space"
-    }

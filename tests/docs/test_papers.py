@@ -22,11 +22,6 @@ def test_the_docstring_of_configure_names_every_preset() -> None:
     assert all(f"``{name}``" in Memory.configure.__doc__ for name in PRESETS)
 
 
-def test_the_page_has_rows_for_tuning_temperatures_and_the_halving_of_tests() -> None:
-    for part in ("tune-rows", "tune memos", "`temperature=0.2`", "`temperature=1.0`", "`aside`"):
-        assert any(part in line for line in PAGE.splitlines() if line.startswith("|")), part
-
-
 def test_every_module_of_the_page_exists() -> None:
     for name in sorted(set(MODULE.findall(PAGE))):
         folder = "benchmarks" if name.startswith("treering_bench") else "treering"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tomllib
+from dataclasses import fields
 
 import pytest
 
 from tests.docs.pages import ROOT
 from tools.document_reference import FOLDER, PAGES, document
-from treering import memory
+from treering import Receipt, memory
 from treering.views.code import memory as code
 from treering.views.facts import view as facts
 from treering.views.memos import view as memos
@@ -40,6 +42,13 @@ def test_every_signature_is_python_and_its_defaults_exist() -> None:
         defaults = [*function.args.defaults, *function.args.kw_defaults]
         named = {node.id for node in defaults if isinstance(node, ast.Name)}
         assert named <= DEFINED, signature
+
+
+def test_the_answer_of_the_first_request_has_all_its_fields() -> None:
+    page = (ROOT / "docs" / "how-to" / "serve.md").read_text("utf-8")
+    found = re.search(r'^\{"ids":.*?\}$', page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    assert list(json.loads(found[0])) == [field.name for field in fields(Receipt)]
 
 
 def test_the_settings_list_every_variable() -> None:
