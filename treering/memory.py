@@ -647,15 +647,17 @@ class Memory:
     ) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
-        With both, erase the entries of these ids that meet the filter. ``replies`` also erases
-        replies of a model that may quote them, which the receipt names otherwise; ``copies`` also
-        erases copies that ``share`` made, which the receipt counts otherwise, and those of entries
-        that are forgotten already. If another process reads the file for long, ``scrubbed`` is
-        False: the next ``forget``, ``settle`` or opening, or a running server, then removes the
-        text from its bytes.
+        With ids and a filter, erase the entries of these ids that meet the filter.
 
-        Imports and hooks do not bring the entries back, but adding a file again does; ``files`` of
-        the receipt names the files that they came from.
+        - ``replies``: erase replies of a model that may quote the entries, too. Without it, the
+          receipt names them.
+        - ``copies``: erase copies that ``share`` made, too, also if the entries are already gone.
+          Without it, the receipt counts them.
+
+        ``scrubbed`` of the receipt is False if another process reads the file for long. The next
+        ``forget``, ``settle`` or opening, or a running server, then removes the text from the
+        bytes. Imports and hooks do not bring the entries back, but adding a file again does:
+        ``files`` names the files that the entries came from.
 
         Raises UnknownName for an unknown id or if nothing matches, InputError without a condition,
         JournalCorrupt if a damaged index hides entries that may match. Nothing is erased then.

@@ -101,11 +101,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a hit has its rank: ``terms`` adds up to the hit's score.
+    """Why a hit has its rank: the values of ``terms`` add up to the score.
 
-    ``terms`` holds the own score's parts (``lexical``, ``dense``) and each relation's share
-    ``α·env``. ``bm25`` and ``cosine`` are the raw scores before they were put on one scale; None
-    where that scorer took no part.
+    ``terms`` holds the parts of the own score (``lexical``, ``dense``) and the share of each
+    relation, ``α·env``. ``bm25`` and ``cosine`` are the raw scores, before both were put on one
+    scale. A scorer that was not used has None.
     """
 
     terms: Mapping[str, float]
@@ -123,10 +123,10 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Newer:
-    """A newer statement that contradicts an older one, and so holds instead of it.
+    """A newer statement that holds instead of an older one.
 
-    ``of`` is the older statement, where its entry says other things, too, which still hold. The
-    newer one may lie outside a search's filter.
+    ``of`` is the older statement, if its entry says other things that still hold. The newer one may
+    be outside the filter of a search.
     """
 
     entry_id: str
@@ -137,9 +137,9 @@ class Newer:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A text that a newer hit represents, as both agree but for a value.
+    """An older text that differs from a hit in a value only, and is not shown by itself.
 
-    ``times`` counts the entries that say just this; ``at`` and ``entry_id`` are of the newest.
+    ``times`` counts the entries with this text; ``at`` and ``entry_id`` are those of the newest.
     """
 
     entry_id: str
@@ -150,23 +150,20 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A fragment that answers a query: where it is from and why it was picked.
+    """A fragment that answers a query, with its place and the reason why it was found.
 
-    ``start`` and ``end`` are character offsets into the text of the entry ``entry_id``. What its
-    entry states does not hold any more if ``superseded_by`` is set, and may be out of date since
-    ``stale`` if that is. ``level`` is the depth of a summary in its tree, 1 below the root.
-    ``confidence`` is the probability that it answers the query, 0 to 1, fitted to questions that
-    were asked with their evidence in memory and without.
+    ``start`` and ``end`` are character offsets in the text of the entry ``entry_id``. ``space``
+    holds the entry. ``superseded_by`` is the newer statement that holds instead, if there is one;
+    ``stale`` is the change since which the text may be out of date. ``confidence`` is the
+    probability, 0 to 1, that the hit answers the query.
 
-    ``space`` is the one that holds it.
+    Hits with the same words, or with the same words except for a value, are folded into the newest.
+    ``times`` counts the entries with the text of the hit, ``was`` has the other texts, newest
+    first.
 
-    A search folds hits that agree in their words, or but for a value: the newest represents the
-    others. ``times`` counts those that say just the same, itself included; ``was`` has what the
-    others say, newest first.
-
-    A summary, found where a search asks for them, has the number of its ``node`` and of the texts
-    it is a ``summary_of``; it was said by nobody at no time. Its entry, place and metadata are
-    those of the text below it that answers the query best: where to read on.
+    A summary has the number of its ``node``, its ``level`` in the tree (1 below the root), and the
+    number of texts that it is a ``summary_of``. It has no speaker and no time. Its entry, place and
+    metadata are those of the text below it that answers the query best.
     """
 
     score: float
@@ -196,10 +193,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A run of neighbouring fragments, or one summary, inside a context, under one citation.
+    """Neighbouring fragments, or one summary, in a context, cited as ``[number]``.
 
-    ``number`` is what the citation ``[number]`` refers to; ``hits`` are the fragments in it that
-    were picked for their score, best first.
+    ``hits`` are the fragments that the search found, best first.
     """
 
     number: int
@@ -215,8 +211,8 @@ class Passage:
 class Context:
     """Passages for a prompt, in reading order, within a token budget. ``str()`` is the prompt.
 
-    Where ``min_confidence`` left nothing in there are no passages and no text, and ``surest`` is
-    the confidence of the best candidate, or None.
+    It is empty if no passage reaches ``min_confidence``. ``surest`` is the confidence of the best
+    candidate, or None without one.
     """
 
     query: str
@@ -240,12 +236,12 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The result of an ``add`` or import. ``pending`` entries are durable but not yet searchable.
+    """The result of an ``add`` or import. ``pending`` entries are durable, but not yet searchable.
 
-    ``omitted`` counts the parts of past conversations that are not messages, by reason; ``masked``
-    the keys, tokens and passwords that were not stored, and ``private`` the passages marked so.
-    Of a folder, ``moved`` counts the files that were only moved, and ``gone`` names the sources
-    whose files are there no more.
+    ``omitted`` counts the parts of past conversations that are not messages, by reason. ``masked``
+    counts the keys, tokens and passwords that were not stored, ``private`` the private passages.
+    For a folder, ``moved`` counts the files that were moved, and ``gone`` names the sources whose
+    files do not exist any more.
     """
 
     ids: tuple[str, ...] = ()
@@ -326,9 +322,9 @@ class Spent:
 class Stats:
     """The state of one space. ``bytes`` is the size of the whole file, all spaces together.
 
-    ``text_bytes`` are those of the entries' texts and metadata. ``quota`` has the most ``entries``
-    and ``bytes`` of these that the owner of a server allows.
-    ``outdated`` names the views that another version of treering derived: a rebuild is due.
+    ``text_bytes`` is the size of the texts and metadata of the entries. ``quota`` has the limits of
+    ``entries`` and of these ``bytes``, if the owner of a server sets any. ``outdated`` names the
+    views that another version of treering derived: a rebuild is due.
     """
 
     space: str
@@ -348,17 +344,17 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which entries may be found: all conditions that are given must hold (AND).
+    """Conditions on entries; an entry must meet all of them.
 
-    A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder, and that
-    of a document for its parts, such as pages.
-    ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
-    Without a zone they are times on the clock of each entry.
-    ``metadata`` names top-level keys and the values they must equal, or a condition: ``$in`` a
-    list, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$contains``, ``$exists``, ``$not``. In place of a
-    key, ``$or`` and ``$and`` join a list of such objects. ``omit`` are the ids of entries that are
-    left out. ``as_of`` leaves out what was not known then: what was
-    said later or, without a time of its own, added later.
+    A ``source`` that ends in ``/`` matches everything below it, such as the files of a folder. The
+    source of a document matches its parts, such as pages. ``since`` is inclusive, ``until``
+    exclusive; an entry without a time meets neither. Without a zone, they are times on the clock of
+    each entry. ``as_of`` matches entries dated before this time, or added before it if they have no
+    date. ``omit`` has the ids of entries to leave out.
+
+    ``metadata`` maps a top-level key to its value, or to a condition: ``$in`` a list, ``$gt``,
+    ``$gte``, ``$lt``, ``$lte``, ``$contains``, ``$exists``, ``$not``. In place of a key, ``$or``
+    and ``$and`` join a list of such objects.
     """
 
     source: str | None = None

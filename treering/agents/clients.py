@@ -111,9 +111,7 @@ def client_named(name: str) -> Client:
         if client.name == name:
             return client
     names = [client.name for client in CLIENTS]
-    raise UnknownName(
-        f"no client {name!r}{nearest_told(name, names)}; there are {', '.join(names)}"
-    )
+    raise UnknownName(f"no agent {name!r}{nearest_told(name, names)}; there are {', '.join(names)}")
 
 
 # ---------------------------------------------------------------------- places of settings

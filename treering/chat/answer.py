@@ -34,12 +34,12 @@ _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's reply, the context it was shown, and its cost.
+    """A reply of a model, the context that the model was shown, and the cost.
 
-    ``found`` is false when it says that the memory does not hold the answer. ``dangling`` are
-    numbers it cites that no passage has: a sign that the answer was made up. ``citations`` and
-    ``context`` are those of an answer from the memory; ``evidences`` are those that a chat showed
-    beside the recent dialogue, each with the ids of the entries it stands for.
+    ``ask`` sets ``citations``, ``context``, ``found`` and ``dangling``. ``found`` is False if the
+    model says that the memory does not hold the answer. ``dangling`` are cited numbers that no
+    passage has: a sign that the answer was made up. A chat sets ``evidences``: the texts of the
+    prompt beside the recent dialogue, each with the ids of its entries.
     """
 
     text: str
@@ -91,7 +91,9 @@ def ask_messages(question: str, passages: Sequence[PromptPassage]) -> list[Messa
     if not question.strip():
         raise EmptyText("the question is empty; ask something", param="question")
     if not passages:
-        raise EmptyText("no passage to answer from: the memory found nothing")
+        raise EmptyText(
+            "the memory found nothing to answer from; ask in other words, or with fewer filters"
+        )
     messages = [Message("system", load("ask").fill())]
     for example, reply in _EXCHANGES:
         messages += [_question(example, _EXAMPLE), Message("assistant", reply)]

@@ -276,7 +276,7 @@ class Conversations:
                 raise ReplyDiscarded(
                     f"the reply of {reply.model} was not kept: {len(changed)} of the "
                     f"{len(digests)} entries that it was shown were forgotten or changed while it "
-                    "was written, and it may quote them; your message stays, say it again"
+                    "was written, and it may quote them; your message is stored; send it again"
                 )
             said = self._intake.said(writer, round_.source, _message("assistant", answer.text))
             writing.note_shown(writer, writer.id, said.ids, digests.keys())

@@ -417,7 +417,9 @@ def _content(argument: str, *, as_text: bool, sync: bool) -> str | Path:
     if argument == stdin.STDIN and not sync:
         return argument
     if not argument:  # as a path it would be the current folder: a variable that is not set
-        raise InputError("there is nothing to add in an empty argument; `.` is the current folder")
+        raise InputError(
+            "an argument is empty; give a text or a path, such as `.` for the current folder"
+        )
     path = Path(argument)
     if exists(path) and not as_text:
         if sync and not path.is_dir():

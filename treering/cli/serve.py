@@ -178,7 +178,9 @@ def add(
     from treering.serve import keys
 
     if (to and (rotate or label or expires)) or (rotate and (role or label or expires)):
-        raise InputError("--to takes only --role, and --rotate no other option; leave them out")
+        raise InputError(
+            "--to goes with --role only, and --rotate with no option; leave the others out"
+        )
     with run.database(create=not (to or rotate)) as database:
         if to:
             opened = keys.extend(database, to, run.space, role or ["full"])

@@ -148,7 +148,7 @@ def _new_file(path: Path, force: bool) -> Iterator[TextIO]:
     Raise InputError for a file that must not be written: an existing one, or a memory.
     """
     if path.exists() and not force:
-        raise InputError(f"{path} is there already; give another name or --force")
+        raise InputError(f"{path} exists already; give another name or --force")
     if not path.parent.is_dir():
         raise InputError(f"{path.parent} is not a folder; make it, or write elsewhere")
     files.refuse_memory(path)

@@ -115,7 +115,7 @@ def step(text: str) -> str:
 def _new_refusal(name: str) -> Callable[..., NoReturn]:
     def refuse(*_: object, **__: object) -> NoReturn:
         raise InputError(
-            f"{name}() is not there for a memory on a server; call it where the memory's file is"
+            f"{name}() needs the memory itself, not its server; call it where the memory's file is"
         )
 
     refuse.__name__ = name
@@ -142,7 +142,9 @@ def _arguments(taken: Signature, args: Sequence[Any], kwargs: Fields) -> tuple[A
         if parameter.kind is Parameter.VAR_KEYWORD:  # filters
             given |= given.pop(parameter.name)
     if given.pop("count_tokens", estimate_tokens) is not estimate_tokens:
-        raise InputError("count_tokens cannot be sent; a server counts as by default")
+        raise InputError(
+            "count_tokens is a function, which cannot be sent to a server; leave it out"
+        )
     given.pop("progress", None)
     if isinstance(root := given.get("root"), str | Path):  # else the root of a tree, or none
         given["root"] = _folder(root)

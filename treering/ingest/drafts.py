@@ -149,7 +149,7 @@ def message_drafts(
 def _metadata_json(metadata: Mapping[str, JSON]) -> str:
     text = metadata_json(metadata)
     if "" in metadata:
-        raise InputError("metadata key '' is empty; no search could name it")
+        raise InputError("a key of the metadata is empty; give it a name")
     return text
 
 

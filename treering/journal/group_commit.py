@@ -72,7 +72,9 @@ class SharedWrites:
             # Once another thread has taken the change, wait for its outcome without a limit.
             while not change.turn.wait_for(is_its_turn, WAIT_S):
                 if change in self._waiting:
-                    raise JournalBusy(f"others kept writing for over {WAIT_S:.0f} s; try again")
+                    raise JournalBusy(
+                        f"other threads kept writing for over {WAIT_S:.0f} s; try again"
+                    )
             if not change.is_done:
                 self._leader = change
                 self._waiting.remove(change)

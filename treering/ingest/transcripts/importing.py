@@ -122,8 +122,8 @@ def _import_conversations(
                 progress(number, len(units))
     if all(isinstance(unit, Skipped) for unit in units):
         raise InputError(
-            f"{path} holds no conversation that treering can read; it knows the formats "
-            f"{', '.join(READERS)}, and `treering add` takes any text"
+            f"{path} holds no conversation that treering can read; the formats are "
+            f"{', '.join(READERS)}; `treering add` takes any text"
         )
     return Receipt.total(receipts)
 
