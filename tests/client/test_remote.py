@@ -92,7 +92,7 @@ def test_every_call_is_there_with_its_signature_or_says_why_not() -> None:
             if isinstance(own, property):
                 assert isinstance(method, property)
             elif hasattr(own, "is_refusal"):
-                with pytest.raises(InputError, match="not there for a memory on a server"):
+                with pytest.raises(InputError, match="needs the memory itself"):
                     own()
             else:
                 ours, theirs = inspect.signature(own), inspect.signature(method)
