@@ -66,7 +66,7 @@ def in_a_child(work):
 
 SqliteDatabase(Path(sys.argv[1], "warm.db")).close()
 rng = random.Random(1)
-for number in range(60):
+for number in range(30):
     path = Path(sys.argv[1], f"{number}.db")
     children = [in_a_child(lambda: SqliteDatabase(path)) for _ in range(2)]
     time.sleep(rng.uniform(0, 0.02))

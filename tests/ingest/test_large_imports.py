@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import Open
 from tests.ingest.import_process import COUNT, killed, lines, text_of
 from treering.errors import InputError
+from treering.ingest import intake
 
 
 def superseded(older: int, newer: int) -> str:
@@ -55,6 +56,22 @@ def test_an_import_says_what_holds_of_a_text_that_is_here_under_another_id(
     newer = memory.get(own).superseded_by
     assert newer is not None
     assert newer.entry_id == f"{2:016x}"
+
+
+@pytest.mark.both_engines
+def test_an_import_is_read_in_parts_and_all_or_nothing(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "READ_AHEAD_ITEMS", 7)
+    memory = open_memory(space="new")
+    with pytest.raises(InputError):
+        memory.import_([*lines(20), "{"])
+    assert memory.spaces() == []
+    assert memory.import_([*lines(20), superseded(1, 15)]).added == 20
+    assert memory.import_(lines(20)).unchanged == 20
+    newer = memory.get(f"{1:016x}").superseded_by
+    assert newer is not None
+    assert newer.entry_id == f"{15:016x}"
 
 
 @pytest.mark.both_engines

@@ -18,7 +18,7 @@ from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, text_drafts, with_keys
 from treering.ingest.files import FileContent, FilePart
 from treering.ingest.folder import KnownFolder
-from treering.ingest.items import Item, Plan, store_items, supersede
+from treering.ingest.items import Item, Plan, SameText, store_items, supersede
 from treering.journal import entries, ledger, sources, writing
 from treering.journal.contract import Reader
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
@@ -45,6 +45,9 @@ Check = Callable[[], None]
 
 BATCH_ENTRIES = 32
 """Of a file that are in main memory at a time."""
+
+READ_AHEAD_ITEMS = 10_000
+"""Of messages or an import that are read before their transaction begins."""
 
 MAX_GONE = 0.5
 """Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
@@ -350,19 +353,28 @@ class Intake:
     ) -> Receipt:
         """Store items in one transaction.
 
-        They are read outside of it, because a generator of the caller may be slow.
+        The first ones are read before it, because a generator of the caller may be slow or use the
+        memory itself. More than these are read within it, and are in main memory in parts.
         """
-        whole = list(items)
+        left = iter(items)
+        first = list(islice(left, READ_AHEAD_ITEMS))
 
         def store(writer: SpaceWriter) -> Receipt:
-            receipt = store_items(writer, whole, plan)
+            same: SameText = {}
+            receipts = [store_items(writer, first, plan, same)]
+            while batch := list(islice(left, READ_AHEAD_ITEMS)):
+                receipts.append(store_items(writer, batch, plan, same))
+            receipt = Receipt.total(receipts)
             plan.finish(writer)
             if record is not None:
                 record(writer, receipt)
             check()
             return receipt
 
-        return self._space.change(store)
+        if len(first) < READ_AHEAD_ITEMS:
+            return self._space.change(store)
+        with self._space.write() as writer:  # not repeated, because the items are read once
+            return store(writer)
 
 
 def _export_items(stream: Iterator[str], keeps: bool, held: list[Item]) -> Iterator[Item]:

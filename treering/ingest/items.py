@@ -68,13 +68,14 @@ def store_items(
     writer: SpaceWriter,
     items: Sequence[Item],
     plan: Plan,
+    same: SameText | None = None,
 ) -> Receipt:
-    """Store items in their order.
+    """Store items in their order; ``same`` is that of the items before, and is added to.
 
     Raises InputError for an id that is here with another text, and for a circle of entries that
     supersede each other, unless kept.
     """
-    same: SameText = {}
+    same = {} if same is None else same
     receipts: list[Receipt] = []
     for (source, _), group in groupby(items, lambda item: (item[0], isinstance(item[1], Draft))):
         members = [item for _, item in group]
