@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, cast
 
 from treering import corrections
+from treering.arrays import POOL
 from treering.chat.answer import Answer, Answerer
 from treering.chat.policies import find_policy
 from treering.chat.policy import Policy
@@ -61,7 +62,6 @@ from treering.records import (
     Stats,
     Withheld,
 )
-from treering.scratch import POOL
 from treering.search.brief import Brief, compose
 from treering.search.context import Budget, CountTokens
 from treering.search.relations.registry import Chosen, FitReport, Suggestion

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, without
+from treering.arrays import Codes, Floats, lent, without
 from treering.parallel import WORTHWHILE, for_each, for_each_piece
-from treering.scratch import lent
 from treering.search.postings import (
     MAX_COUNT,
     PIECE,

@@ -10,10 +10,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, without
+from treering.arrays import Codes, Floats, lent, without
 from treering.parallel import for_each_piece, pieces
 from treering.records import KINDS, Kind, Mode
-from treering.scratch import lent
 from treering.search.lexical import Corpus
 from treering.search.relations.contract import LEARNED
 from treering.search.snapshot import NO_ROWS, Cosines, Snapshot, Spread, Wanted

@@ -17,10 +17,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, union, without
+from treering.arrays import Codes, Floats, lent, union, without
 from treering.embed.quantised import LARGEST, Bytes, quantised, restored
 from treering.parallel import for_each
-from treering.scratch import lent
 
 BLOCK_BYTES = 2 << 20
 """Of one block, one large page: a row that goes or comes late has so much copied."""

@@ -15,10 +15,9 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, union, without
+from treering.arrays import Codes, Floats, lent, union, without
 from treering.errors import InputError
 from treering.parallel import PIECE, for_each
-from treering.scratch import lent
 from treering.search.relations.contract import (
     MISSING,
     Items,

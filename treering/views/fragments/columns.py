@@ -13,10 +13,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, without, zeros_in_large_pages
+from treering.arrays import Codes, lent, without, zeros_in_large_pages
 from treering.journal.blocks import Postings, Rows
 from treering.records import KINDS
-from treering.scratch import lent
 from treering.search.postings import PostingRun
 from treering.search.vectors import BLOCK_BYTES, Block, VectorBlocks
 

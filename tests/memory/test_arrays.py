@@ -10,7 +10,7 @@ import pytest
 
 from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.scratch import LEAST_BYTES, POOL, Pool, lent
+from treering.arrays import LEAST_BYTES, POOL, Pool, lent
 
 LONG = LEAST_BYTES  # bytes; a shorter array is none of the pool's
 
