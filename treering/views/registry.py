@@ -251,7 +251,7 @@ class Views:
             # A search among texts leaves it out anyway; a summary may still hold its words.
             self.erase_expired(alone=not tree)
         self._index(fresh)
-        return self.planner.plan_from(defaults, relations, alpha, tree=tree), now
+        return self.planner.plan(relations, alpha, tree=tree, defaults=defaults), now
 
     def erase_expired(self, *, alone: bool = False) -> None:
         """Erase the entries whose time has passed. Their bytes go with the next ``settle``.

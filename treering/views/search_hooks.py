@@ -28,14 +28,16 @@ class Planner:
         self._space = space
         self._views = views
 
-    def plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
-        """The chosen relations with weights. ``tree`` adds the tree relation to the defaults."""
-        return self.plan_from(self.defaults(), relations, alpha, tree=tree)
-
-    def plan_from(
-        self, defaults: Plan, relations: Chosen | None, alpha: Alpha | None, *, tree: bool
+    def plan(
+        self,
+        relations: Chosen | None,
+        alpha: Alpha | None,
+        *,
+        tree: bool = False,
+        defaults: Plan | None = None,
     ) -> Plan:
-        """As ``plan``, from ``defaults`` that were read before."""
+        """The chosen relations with weights. ``tree`` adds the tree relation to the defaults."""
+        defaults = self.defaults() if defaults is None else defaults
         by_name = {view.relation_name: view for view in self._views if view.relation_name}
         # Settings without any relation, as a preset may give them, get none of the tree either.
         if relations is None and tree and any(defaults.values()):
