@@ -7,7 +7,8 @@ never sends a memory anywhere.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from urllib.parse import urldefrag
 
@@ -62,12 +63,7 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
     if spec == NONE:
         message = "the specification 'none' disables the language model, but this call needs one"
         raise LLMNotConfigured(message, hint=Hint.CHOOSE_LLM, param="llm")
-    if "://" in spec:
-        return _remote(*urldefrag(spec), environ)
-    if spec.lower().endswith(".gguf"):
-        return _local(spec, environ)
-    name, _, model = spec.partition("#")
-    return _find_factory(name)(model)
+    return _find_opener(spec, environ)()
 
 
 def ensure_meaningful(spec: str | LLM | None) -> None:
@@ -75,14 +71,17 @@ def ensure_meaningful(spec: str | LLM | None) -> None:
 
     Nothing is loaded. The environment is not checked: a memory works without its model.
     """
-    if not isinstance(spec, str) or spec == NONE:
-        return
+    if isinstance(spec, str) and spec != NONE:
+        _find_opener(spec, os.environ)
+
+
+def _find_opener(spec: str, environ: Mapping[str, str]) -> Callable[[], LLM]:
     if "://" in spec:
-        _model_name(*urldefrag(spec), os.environ)
-    elif spec.lower().endswith(".gguf"):
-        existing_gguf(Path(spec).expanduser())
-    else:
-        _find_factory(spec.partition("#")[0])
+        return partial(_remote, *_address_and_model(spec, environ), environ)
+    if spec.lower().endswith(".gguf"):
+        return partial(_local, existing_gguf(Path(spec).expanduser()), environ)
+    name, _, model = spec.partition("#")
+    return partial(_find_factory(name), model)
 
 
 def is_configured(
@@ -105,16 +104,14 @@ def _from_environment(environ: Mapping[str, str]) -> LLM:
     if gguf and base_url:
         raise LLMNotConfigured(f"both {GGUF} and {BASE_URL} are set; unset one of them")
     if gguf:
-        return _local(gguf, environ)
-    if base_url:
-        return _remote(*urldefrag(base_url), environ)
-    if _names_openai(environ):
-        return _remote(environ.get(OPENAI_BASE_URL) or _OPENAI_URL, "", environ)
+        return _local(existing_gguf(Path(gguf).expanduser()), environ)
+    if base_url or _names_openai(environ):
+        url = base_url or environ.get(OPENAI_BASE_URL) or _OPENAI_URL
+        return _remote(*_address_and_model(url, environ), environ)
     raise LLMNotConfigured(HOW_TO_CONFIGURE)
 
 
-def _local(path: str, environ: Mapping[str, str]) -> LLM:
-    file = existing_gguf(Path(path).expanduser())  # before the import, which needs an extra
+def _local(file: Path, environ: Mapping[str, str]) -> LLM:
     adapter = environ.get(MEMO_ADAPTER)
     if adapter:
         existing_gguf(Path(adapter).expanduser())
@@ -135,7 +132,7 @@ def _remote(base_url: str, model: str, environ: Mapping[str, str]) -> LLM:
 
     return OpenAICompatible(
         base_url,
-        _model_name(base_url, model, environ),
+        model,
         api_key=_key_for(base_url, environ),
         context_window=_context_window(environ) or DEFAULT_CONTEXT_WINDOW,
     )
@@ -155,11 +152,12 @@ def existing_gguf(path: Path) -> Path:
     return path
 
 
-def _model_name(base_url: str, model: str, environ: Mapping[str, str]) -> str:
-    """The model of a server. Raises LLMNotConfigured if nothing names one."""
+def _address_and_model(spec: str, environ: Mapping[str, str]) -> tuple[str, str]:
+    """The address of a server and the model. Raises LLMNotConfigured if nothing names one."""
+    base_url, model = urldefrag(spec)
     model = model or environ.get(MODEL, "")
     if model:
-        return model
+        return base_url, model
     from treering.llm.openai_compatible import without_credentials
 
     shown = without_credentials(base_url)
