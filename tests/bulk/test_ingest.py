@@ -203,7 +203,7 @@ def test_who_asks_may_be_killed_anywhere(
 def peak(folder: Path, size: int) -> int:
     """The main memory, in MB, that an ingest of so many characters takes."""
     (folder / "texts").mkdir(parents=True)
-    text = prose(1_000_000)
+    text = prose(500_000)
     (folder / "texts" / "novel.txt").write_text(
         "".join(f"Part {part}. {text}" for part in range(size // len(text)))
     )
@@ -220,8 +220,8 @@ def peak(folder: Path, size: int) -> int:
 
 def test_main_memory_does_not_grow_with_what_is_taken_in(tmp_path: Path) -> None:
     # The database's cache fills, and tasks under way are more than one: then it stays. That is a
-    # few MB; seven bytes for each of the 3,000,000 characters would be too much.
-    assert peak(tmp_path / "large", 4_000_000) < peak(tmp_path / "small", 1_000_000) + 20
+    # few MB; seven bytes for each of the 2,000,000 characters would be too much.
+    assert peak(tmp_path / "large", 2_500_000) < peak(tmp_path / "small", 500_000) + 14
 
 
 def test_models_go_to_workers_by_their_specification_or_as_they_are(tmp_path: Path) -> None:
