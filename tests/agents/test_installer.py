@@ -93,24 +93,6 @@ def test_a_client_without_settings_gets_files_that_go_again(
     assert tree(home) == before
 
 
-def test_what_a_client_wrote_since_stays_when_treering_goes(
-    client: Client, launcher: Launcher, home: Path
-) -> None:
-    """A client reads its settings, changes a value and writes them all anew."""
-    fill(client, launcher)
-    before = {file.path: meaning(file.path) for file in client.files(launcher)}
-    installer.install(client, launcher)
-    for path in before:
-        if path.suffix == ".toml":
-            path.write_text("seen = 3\n" + path.read_text())
-        else:
-            path.write_text(json.dumps({"seen": 3} | meaning(path)))
-    assert not any(plan.changes_something for plan in installer.install(client, launcher))
-    installer.uninstall(client)
-    for path, value in before.items():
-        assert meaning(path) == {"seen": 3} | value
-
-
 def test_other_options_renew_what_was_put_in(launcher: Launcher, home: Path) -> None:
     codex = client_named("codex")
     fill(codex, launcher)

@@ -61,19 +61,6 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(
     assert (done["unchanged"], done["texts"], done["pending"]) == (2, 2, 0)
 
 
-def test_ctrl_c_of_what_only_reads_says_nothing_of_what_was_added(
-    process: Process, notes: Path
-) -> None:
-    for command in (("ingest", notes, "--workers", "1"), ("search", "x")):
-        with process(*command, "--embedder", "waiting") as waits:
-            assert waits.stdout is not None
-            assert waits.stdout.readline() == "embedding\n"
-            waits.send_signal(signal.SIGINT)
-            stderr = waits.communicate(timeout=TIMEOUT_S)[1]
-        assert waits.returncode == 130
-    assert stderr == "interrupted\n"
-
-
 @pytest.mark.parametrize("create", [True, False])
 def test_ctrl_c_with_two_memories_open_is_told_once(
     treering: Treering, tmp_path: Path, capsys: pytest.CaptureFixture[str], create: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,6 @@ from tests.cli.conftest import Process, Treering, records
 from treering.cli import hits, output
 from treering.cli.moments import moment
 from treering.cli.output import long_path, progress_lines, short_path
-from treering.errors import InputError
-from treering.journal.fields import parse_time
 from treering.records import Hit, Why
 
 LONG = " ".join(f"Filler sentence number {number} says nothing at all." for number in range(40))
@@ -121,20 +119,6 @@ def test_what_expires_at_no_time_to_come_is_refused_before_a_file_is_made(
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert told in refused.stderr
         assert not (tmp_path / "life.db").exists()
-
-
-def test_a_text_is_kept_until_a_time_in_words(treering: Treering) -> None:
-    before = datetime.now(UTC)
-    assert treering("add", "A code.", "--expires", "in 2 weeks").exit_code == 0
-    [entry] = records(treering("list", "--json"))
-    kept = datetime.fromisoformat(entry["expires"]) - before
-    assert timedelta(days=13, hours=22) < kept < timedelta(days=14, hours=2)
-
-
-def test_what_is_no_time_is_refused_with_what_is_one() -> None:
-    for given in ("2026-13", "0000", "20261", "last spring", True, [""]):
-        with pytest.raises(InputError, match="a year or a month"):
-            parse_time(given, "since")
 
 
 def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> None:

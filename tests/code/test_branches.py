@@ -59,20 +59,6 @@ def test_a_branch_lacks_the_rounds_that_another_one_records_later(
     assert "Refuse negative numbers." in {b.instruction for b in memory.code.log("half", root=root)}
 
 
-def test_a_check_of_commits_uses_the_branch_that_they_end_at(memory: Memory, root: Path) -> None:
-    git(root, "switch", "--quiet", "--create", "side")
-    write(root, m=GUARDED)
-    (block,) = memory.code.record("Refuse negative numbers.", root=root)
-    write(root, m=ZERO)
-    memory.code.record("Refuse zero.", root=root)  # the first round is in no commit
-    commit(root, "Work")
-    commit(root, "Simplify", m=PLAIN)
-    git(root, "switch", "--quiet", "main")
-    undone = memory.code.check(root=root, commits="side~1..side", depth=0).undone
-    assert block.instruction in {one.instruction for one in undone} | {"Refuse zero."}
-    assert memory.code.check(root=root, commits="side~1..side", depth=0).rounds == 2
-
-
 def test_a_round_is_recorded_while_others_write(
     memory: Memory, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

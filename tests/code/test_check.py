@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -19,8 +16,6 @@ from treering import Memory
 from treering.cli.failures import FOUND
 from treering.cli.main import app
 from treering.errors import InputError, UnknownName
-from treering.views.code.guard.check import check
-from treering.views.code.parse.parts import read_definition
 
 pytestmark = pytest.mark.usefixtures("bundled_model")
 
@@ -260,27 +255,3 @@ def test_a_question_is_answered_and_rounds_forgotten_at_a_terminal(root: Path) -
     assert "1 round forgotten" in forgotten.stdout
     assert "file forgotten" in run(root, "forget").stdout
     assert CliRunner().invoke(app, ["code", "forget", *where]).exit_code == 2
-
-
-def test_every_text_is_parsed_once(root: Path) -> None:
-    commit(root, "Refuse negative numbers", m=GUARDED)
-    write(root, m=PLAIN)
-    read_definition.cache_clear()
-    parsed: Counter[bytes] = Counter()
-
-    def count(frame: FrameType, event: str, called: object) -> None:
-        if event == "c_call" and getattr(called, "__qualname__", "") == "Parser.parse":
-            parsed[frame.f_locals["source"]] += 1
-
-    profiled(count, lambda: check(root, ()))
-    assert parsed
-    assert set(parsed.values()) == {1}
-
-
-def profiled(count: Callable[[FrameType, str, object], None], run: Callable[[], object]) -> None:
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        run()
-    finally:
-        sys.setprofile(before)

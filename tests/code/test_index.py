@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -21,7 +20,6 @@ from treering.views.code.index.code_index import (
     index_file,
 )
 from treering.views.code.index.map import by_calls, repository_map
-from treering.views.code.index.store import dump_file, load_file
 from treering.views.code.parse.language import language_of
 
 
@@ -112,22 +110,6 @@ def test_an_index_stays_as_it_is_while_its_copy_is_updated() -> None:
     assert "shop/log.py" in index.files
     assert "shop/log.py" not in twin.files
     assert "weight" in {hit.definition for hit in twin.search("weight", k=50)}
-
-
-def test_files_survive_a_round_trip_through_bytes() -> None:
-    index = shop()
-    for file in index.files.values():
-        again = load_file(dump_file(file))
-        assert again.parsed.definitions == file.parsed.definitions
-        assert (again.parsed.calls, again.parsed.imports) == (
-            file.parsed.calls,
-            file.parsed.imports,
-        )
-        assert again.parsed.source == file.parsed.source
-        assert again.fragments == file.fragments
-        for one, other in zip(again.terms, file.terms, strict=True):
-            np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(again.trunk.share, file.trunk.share)
 
 
 def test_the_key_of_a_class_names_its_attributes_and_methods() -> None:
