@@ -78,7 +78,7 @@ def install(
 def uninstall(run: Run, client: str, dry_run: bool = False) -> None:
     """Remove the server called treering and the hooks that run `treering hook` from an agent.
 
-    Everything else in its settings stays, and so does the memory.
+    Everything else in its settings stays, and so do the memory and the copies of the settings.
     """
     from treering.agents import installer
     from treering.agents.clients import CLIENTS, client_named
