@@ -23,7 +23,7 @@ from treering.views.memos.record import Claim
 from treering.views.memos.store import NewMemo
 
 SEED = 20_260_101
-COPIES = 60
+COPIES = 30
 TEXTS = [
     f"Entry {number}: Ana moved to {town} in {1990 + number} and took her {pet} along."
     for number, (town, pet) in enumerate(

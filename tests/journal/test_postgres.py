@@ -32,7 +32,7 @@ from treering.journal.postgres import database as postgres_database
 from treering.journal.postgres import schema
 from treering.journal.postgres.database import PostgresDatabase
 from treering.journal.postgres.location import Location
-from treering.journal.postgres.statements import ESCAPE, escape, translate, unescape
+from treering.journal.postgres.statements import ESCAPE, escape, unescape
 from treering.views import erase
 
 WORKER = """
@@ -168,21 +168,6 @@ def test_the_usual_ways_of_libpq_say_where_the_server_is(
 
 
 # ---------------------------------------------------------------------- statements and texts
-
-
-def test_statements_of_the_contract_are_translated() -> None:
-    statement = translate(
-        "SELECT 'a?%', instr(b, ?) FROM t WHERE id NOT IN (SELECT value FROM json_each(?))"
-        " AND c LIKE '%' || ? AND d IN () AND CAST(b.text AS BLOB) <> ?"
-        " AND e = zeroblob(length(f))"
-    )
-    assert statement.sql == (
-        "SELECT 'a?%%', strpos(b, %s) FROM t WHERE id <> ALL (%s)"
-        " AND c LIKE '%%' || %s AND d IN (NULL) AND convert_to(b.text, 'UTF8') <> %s"
-        " AND e = decode(repeat('00', length(f)), 'hex')"
-    )
-    assert statement.bound(["x", "[1, 2]", "y", b"z"]) == ["x", "{1, 2}", "y", b"z"]
-    assert statement.bound(["x", '["1", "b"]', "y", b"z"]) == ["x", ["1", "b"], "y", b"z"]
 
 
 @pytest.mark.parametrize("text", ["", "a\0b", f"{ESCAPE}0", f"\0{ESCAPE}", "é\n😀", "0\0001"])

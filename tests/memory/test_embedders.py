@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,14 +11,13 @@ import pytest
 from tests.conftest import Open
 from tests.embedders import Endpoint, HashingEmbedder, Tamper, down
 from tests.raised import raises
-from treering import Memory, Receipt
+from treering import Receipt
 from treering.arrays import Floats
 from treering.errors import (
     DimensionMismatch,
     EmbeddingError,
     InputError,
     ModelMismatch,
-    UnknownName,
 )
 from treering.hints import Hint
 from treering.records import Stats
@@ -127,12 +125,6 @@ def test_a_model_that_changed_its_dimension_under_its_name_is_refused(open_memor
     assert again.search("Lisbon", k=1, mode="dense", relations=())[0].text == "Lisbon"
 
 
-def test_a_space_opens_with_the_model_it_was_built_with(open_memory: Open, path: Path) -> None:
-    open_memory().add(CHAT)
-    with raises(UnknownName, param="embedder"):
-        Memory.open(path)
-
-
 def test_reembed_changes_the_model_and_search_follows(open_memory: Open) -> None:
     memory = open_memory()
     memory.add(CHAT)
@@ -234,17 +226,6 @@ def test_of_two_reembeds_at_once_the_later_one_decides(open_memory: Open) -> Non
     stats = other.stats()
     assert (stats.model, stats.embedded, unembedded(stats)) == ("second", 10, {})
     assert other.search("Porto 7", k=1, mode="dense", relations=())[0].text == "Porto 7 river"
-
-
-def test_reembed_there_and_back_gives_the_same_answers(open_memory: Open) -> None:
-    memory, watcher = open_memory(), open_memory()
-    memory.add(CHAT)
-    before = watcher.search("Porto 7")
-    memory.reembed(HashingEmbedder("other", 32))
-    memory.add("Faro")
-    memory.reembed(HashingEmbedder())
-    memory.forget(source="notes")
-    assert memory.search("Porto 7") == watcher.search("Porto 7") == before
 
 
 def test_what_is_no_embedder_is_refused(open_memory: Open) -> None:

@@ -99,16 +99,6 @@ def test_one_space_by_name_is_a_plain_search(ana: Memory, open_memory: Open, que
     assert ana.context(question, spaces=["team"]) == team.context(question)
 
 
-@examples(10)
-@given(question=QUESTIONS)
-def test_a_filter_that_a_space_does_not_meet_leaves_only_the_other(
-    ana: Memory, question: str
-) -> None:
-    hits = ana.search(question, spaces=BOTH, source="team/", min_confidence=0.0)
-    assert {hit.space for hit in hits} == {"team"}
-    assert len(hits) == len(TEAM)
-
-
 def test_a_space_that_is_not_there_is_an_error_but_for_the_own_one(
     ana: Memory, open_memory: Open
 ) -> None:

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from tests.conftest import Open
-from treering.errors import InputError, JournalBusy, LLMNotConfigured, LLMReplyError
+from treering.errors import InputError, JournalBusy, LLMReplyError
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.search.relations.registry import DEFAULTS
 
@@ -115,11 +115,3 @@ def test_settings_that_change_meanwhile_win(open_memory: Open) -> None:
         memory.suggest_relations()
     assert memory.configure().k == 3
     assert list(memory._views.planner.defaults()["chat"]) == list(DEFAULTS["chat"])
-
-
-@pytest.mark.usefixtures("no_llm")
-def test_without_a_model_there_is_no_suggestion(open_memory: Open) -> None:
-    memory = open_memory()
-    memory.add("Porto.")
-    with pytest.raises(LLMNotConfigured):
-        memory.suggest_relations()
