@@ -106,8 +106,8 @@ TEXT_KEYS = """
 
 def test_tables_of_entries_have_no_index_of_words(superuser: Superuser) -> None:
     keys = superuser.execute(TEXT_KEYS, (list(vacuum.NUMBERED), list(NUMBERS))).fetchall()
-    # The name of a view, a random id, and a digest.
-    assert {str(row[0]) for row in keys} == {"work_error.view", "memo.name", "reply.key"}
+    # The name of a view and a digest.
+    assert {str(row[0]) for row in keys} == {"work_error.view", "reply.key"}
 
 
 def test_names_are_on_no_page_of_an_index_and_forgetting_builds_none(

@@ -27,10 +27,8 @@ HEAPS: Final = (
 """Tables whose rows are deleted or changed where SQLite overwrites them. That of the neighbours is
 not among them: see ``nearest.index_sizes``."""
 
-NUMBERED: Final = frozenset(
-    (*HEAPS, "statement", "memo", "node", "code_change", "reply", "work_error")
-)
-"""Tables whose indexes hold numbers and digests."""
+NUMBERED: Final = frozenset((*HEAPS, "statement", "node", "code_change", "reply", "work_error"))
+"""Tables whose indexes hold numbers and digests. An import may give a memo any text as its id."""
 
 _OLDER: Final = """
     SELECT 1 FROM (
