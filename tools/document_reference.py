@@ -36,7 +36,7 @@ from treering.serve.app import create_app
 from treering.serve.mcp import resources, tools
 from treering.serve.problems import status_of
 from treering.serve.settings import ServerSettings
-from treering.testing import Request, ScriptedLLM
+from treering.testing import FakeLLM, Request
 from treering.views.choices import Choices, settings_by_name
 from treering.views.code.memory import CodeMemory
 from treering.views.facts.view import Fact, FactView
@@ -100,9 +100,9 @@ def python() -> Iterator[str]:
         )
         yield "\n".join(("| setting | values | what it sets |", "|---|---|---|", *rows))
     yield f"## ChatStream\n\n{_markdown(ChatStream.__doc__)}"
-    script = _signature("ScriptedLLM", ScriptedLLM.__init__)
+    script = _signature("FakeLLM", FakeLLM.__init__)
     yield f"## treering.testing\n\n```python\n{script.removesuffix(' -> None')}\n```"
-    yield _markdown(ScriptedLLM.__doc__)
+    yield _markdown(FakeLLM.__doc__)
     yield "## Records\n\nThey are frozen."
     for record in _RECORDS:
         yield f"### {record.__name__}\n\n{_markdown(record.__doc__)}"

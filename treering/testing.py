@@ -1,5 +1,5 @@
 """Stand-ins for tests of programs that use treering."""
 
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 
-__all__ = ["Request", "ScriptedLLM"]
+__all__ = ["FakeLLM", "Request"]

@@ -14,7 +14,7 @@ from tests.code.repositories import SHOP
 from tests.llm.chat_server import playing, send
 from treering.errors import InputError, LLMReplyError, LLMUnavailable
 from treering.llm.contract import Message
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.llm.tokens import estimate_tokens
 from treering.records import Why
 from treering.views.code.index.code_index import ALPHA, CodeHit, CodeIndex
@@ -345,7 +345,7 @@ def test_the_second_step_searches_with_the_prediction_and_the_oracle_with_the_tr
         return search(index, query, k=k, alpha=alpha)
 
     monkeypatch.setattr(CodeIndex, "search", noted)
-    llm = ScriptedLLM(["cart = Cart()", "print(text)", task.code])
+    llm = FakeLLM(["cart = Cart()", "print(text)", task.code])
     model = CompletionModel(llm, 4096, raw=False)
     with Projects(halves).hole(task) as hole:
         second = completed(model, WAYS["bm25+second"], hole, task)
@@ -475,7 +475,7 @@ def test_sessions_compare_the_whole_conversation_with_code_memory_by_round(
 
 
 def test_feedback_is_given_until_the_tests_pass(tmp_path: Path, sources: Path) -> None:
-    llm = ScriptedLLM([WRONG, WRONG, WRITTEN])
+    llm = FakeLLM([WRONG, WRONG, WRITTEN])
     only = sessions.with_feedback(coding(tmp_path, sources, [PASSES], [FAILS]), 5)
     played = sessions.play(ProjectSources(sources), only, llm, "full", 5, until_solved=True)
     by_round = [played.metrics[f"pass@1, round {n}"] for n in range(1, 6)]
@@ -489,7 +489,7 @@ def test_feedback_is_given_until_the_tests_pass(tmp_path: Path, sources: Path) -
 def test_a_round_without_a_reply_fails_its_tests_and_has_no_context(
     tmp_path: Path, sources: Path
 ) -> None:
-    llm = ScriptedLLM([LLMReplyError("nothing"), WRITTEN])
+    llm = FakeLLM([LLMReplyError("nothing"), WRITTEN])
     only = sessions.with_feedback(coding(tmp_path, sources, [PASSES]), 2)
     played = sessions.play(ProjectSources(sources), only, llm, "full", 2).metrics
     assert (played["IA, round 1"], played["IA, round 2"]) == (0.0, 1.0)
@@ -501,7 +501,7 @@ def test_the_papers_parts_can_be_left_out_and_are_named_beside_the_figures(
     tmp_path: Path, sources: Path
 ) -> None:
     keep = json.dumps({"mode": "KEEP", "action": "", "target_context": []})
-    llm = ScriptedLLM(lambda request: keep if "ADD" in request.text else WRITTEN)
+    llm = FakeLLM(lambda request: keep if "ADD" in request.text else WRITTEN)
     only = coding(tmp_path, sources, [PASSES])
     parts = {
         way: sessions.play(ProjectSources(sources), only, llm, way, 1).details

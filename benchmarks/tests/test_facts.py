@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering_bench import facts
 from treering_bench.task import Document, DocumentPiece, Task
 from worlds import Bench, write
@@ -61,13 +61,13 @@ def test_recall_and_precision_are_counted_by_wording(tmp_path: Path) -> None:
 
 def test_a_model_and_both_readers_are_measured(tmp_path: Path) -> None:
     texts = facts.by_wording(sets(tmp_path))
-    by_model = facts.by_model(ScriptedLLM(reads_places))
+    by_model = facts.by_model(FakeLLM(reads_places))
     found = facts.figures(by_model, texts)
     assert (found["casual"]["recall"], found["de"]["recall"]) == (1.0, 1.0)
     assert (found["misleading"]["false alarms"], found["de"]["precision"]) == (2, 1.0)
     both = facts.figures(facts.by_both(facts.by_forms, by_model), texts)
     assert (both["plain"]["recall"], both["casual"]["recall"]) == (1.0, 1.0)
-    silent = facts.by_model(ScriptedLLM(lambda _: "I could not say."))
+    silent = facts.by_model(FakeLLM(lambda _: "I could not say."))
     assert facts.figures(silent, texts)["precision"] is None
 
 

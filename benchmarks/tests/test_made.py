@@ -9,7 +9,7 @@ import pytest
 
 from test_suites import load
 from treering.errors import InputError, LLMReplyError
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering_bench.generate import SEED_CHAT, GeneratedTurn, ask_about, extend_chat, read_chat
 from treering_bench.suites.mtbench_plus import played_rows
 from worlds import Bench, write
@@ -19,7 +19,7 @@ STEP = "Alex: One.\nBob: Two.\nAlex: Three.\nBob: Four.\nAlex: Five."
 
 
 def test_a_chat_is_carried_on_two_rounds_a_call_to_the_length_asked_for() -> None:
-    llm = ScriptedLLM([STEP, STEP])
+    llm = FakeLLM([STEP, STEP])
     turns = list(extend_chat(CHAT, 4, llm))
     assert [turn.content for turn in turns] == ["One.", "Two.", "Three.", "Four.", "One.", "Two."]
     assert "exactly 2 times" in llm.requests[0].text
@@ -32,19 +32,19 @@ def test_a_reply_counts_as_far_as_it_keeps_the_order_and_is_asked_for_again_if_n
         "**Alex:** Sure.\n\nBob: Fine.\nBob: And more.",
         "Alex: X.\nBob: Y.",
     ]
-    llm = ScriptedLLM(replies)
+    llm = FakeLLM(replies)
     turns = list(extend_chat(CHAT, 3, llm))
     assert [turn.content for turn in turns] == ["Sure.", "Fine.", "X.", "Y."]
     assert llm.requests[0].seed != llm.requests[1].seed
     with pytest.raises(LLMReplyError, match="in 3 replies"):
-        list(extend_chat(CHAT, 2, ScriptedLLM(["no turns"] * 3)))
+        list(extend_chat(CHAT, 2, FakeLLM(["no turns"] * 3)))
     with pytest.raises(InputError, match="end with Bob"):
-        list(extend_chat(CHAT[:1], 2, ScriptedLLM([])))
+        list(extend_chat(CHAT[:1], 2, FakeLLM([])))
 
 
 def test_questions_about_a_chat_come_as_pairs() -> None:
     rows = [{"question": f"Q{n}?", "response": f"A{n}"} for n in range(3)]
-    llm = ScriptedLLM([f"```json\n{json.dumps(rows)}\n```"])
+    llm = FakeLLM([f"```json\n{json.dumps(rows)}\n```"])
     found = ask_about(CHAT, 2, llm)
     assert [(one.question, one.response) for one in found] == [("Q0?", "A0"), ("Q1?", "A1")]
     assert "Alex: Hi!\nBob: Hello." in llm.requests[0].text
@@ -90,12 +90,12 @@ def published(path: Path, chats: int = 1) -> Path:
 
 
 def test_the_bot_sees_the_round_before_and_its_words_are_put_in(tmp_path: Path) -> None:
-    llm = ScriptedLLM(["A wave.", "2", "4"])
+    llm = FakeLLM(["A wave.", "2", "4"])
     rows = list(played_rows(published(tmp_path), llm))
     assert "user: What is 1 + 1? ### bot: 2" in llm.requests[2].text
     assert "A wave." not in llm.requests[2].text
     played = write(tmp_path / "played" / "mtbenchplus-played.json", rows)
-    assert list(played_rows(played, ScriptedLLM([]))) == rows
+    assert list(played_rows(played, FakeLLM([]))) == rows
     [task] = load("mtbench-plus", played)
     assert [piece.text for piece in task.documents[0].pieces][:2] == ["What is light?", "A wave."]
     assert task.questions[0].evidence == {"stem-1-0"}

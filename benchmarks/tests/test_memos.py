@@ -9,7 +9,7 @@ import pytest
 
 from treering.errors import LLMNotConfigured
 from treering.llm.contract import Message
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.views.memos.choose import NONE_OF_THE_OTHERS, choose_prompt
 from treering_bench.memos import adapted, answering, read_entries, rows, scored
 from treering_bench.metrics.memos import MemoEntry
@@ -69,7 +69,7 @@ def test_each_way_answers_the_stages_it_can(
             return "I cannot say"  # to the row's own prompt
         return json.dumps(TOPICS) if "(line 4)" in request.text else "2"
 
-    script = ScriptedLLM(reply)
+    script = FakeLLM(reply)
     ask = answering({"": script}, BagOfWords(), "plain", 0.2)[way]
     found = [scored(row, ask(row), lambda *_: 0.5).metrics for row in rows(data)]
     writing, _, choosing, chatting = found
@@ -80,7 +80,7 @@ def test_each_way_answers_the_stages_it_can(
 
 def test_an_adapter_that_was_tuned_again_is_asked_again(tmp_path: Path) -> None:
     adapter, replies = tmp_path / "memos.gguf", tmp_path / "replies.jsonl"
-    llm = ScriptedLLM(["as it was", "tuned again"])
+    llm = FakeLLM(["as it was", "tuned again"])
 
     def ask() -> str:
         kept = adapted(llm, adapter, replies)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from treering.arrays import Floats
 from treering.errors import InputError
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering_bench.answer import AnswerSettings, ScoredAnswer, answer, score
 from treering_bench.metrics.answers import (
     edit_similarity,
@@ -193,14 +193,14 @@ CHOICE = TaskQuestion("2", "Which?", answers=("a cat",), options=("a dog", "a ca
 
 
 def asked(
-    question: TaskQuestion, llm: ScriptedLLM, prompt: str, context: str = "", **how: object
+    question: TaskQuestion, llm: FakeLLM, prompt: str, context: str = "", **how: object
 ) -> ScoredAnswer:
     settings = AnswerSettings(llm, answer_prompt(prompt), **how)  # type: ignore[arg-type]
     return answer(question, settings.messages(question, context), settings, "user: I am Ana")
 
 
 def test_the_prompt_is_the_papers_with_context_and_question_as_they_are() -> None:
-    llm = ScriptedLLM([" Porto, Portugal \n"])
+    llm = FakeLLM([" Porto, Portugal \n"])
     answered = asked(OPEN, llm, "story", "Ana {moved}.", temperature=1.0, seed=7)
     [request] = llm.requests
     assert request.text.startswith("You are given a story")
@@ -222,17 +222,17 @@ def test_a_choice_is_read_by_its_letter(reply: str, accuracy: float) -> None:
 
 @pytest.mark.parametrize(("verdict", "judged"), [("1", 1.0), ("0", 0.0), ("'1'", 1.0)])
 def test_the_judge_says_whether_the_answer_matches(verdict: str, judged: float) -> None:
-    judge = ScriptedLLM([verdict])
-    answered = asked(OPEN, ScriptedLLM(["Porto"]), "search-results", judge=judge)
+    judge = FakeLLM([verdict])
+    answered = asked(OPEN, FakeLLM(["Porto"]), "search-results", judge=judge)
     assert answered.metrics["judged"] == judged
     assert "[ Ground-Truth Answer ]\nPorto\n" in judge.requests[0].text
     assert (answered.usage.calls, answered.judging.calls) == (1, 1)
 
 
 def test_without_a_reference_the_judge_rates_faithfulness_to_the_rounds_asked_about() -> None:
-    judge = ScriptedLLM(["Faithful on the whole. [[85]]"])
+    judge = FakeLLM(["Faithful on the whole. [[85]]"])
     who = TaskQuestion("1", "Who am I?")
-    answered = asked(who, ScriptedLLM(["Hi Ana"]), "chat", "user: The wrong round", judge=judge)
+    answered = asked(who, FakeLLM(["Hi Ana"]), "chat", "user: The wrong round", judge=judge)
     assert answered.metrics == {"rating": 0.85}
     shown = judge.requests[0].text
     assert "Related Conversation History\n\nuser: I am Ana\n" in shown
@@ -241,7 +241,7 @@ def test_without_a_reference_the_judge_rates_faithfulness_to_the_rounds_asked_ab
 
 @pytest.mark.parametrize("verdict", ["Well, yes.", "[[850]]"])
 def test_a_verdict_that_cannot_be_read_is_kept_and_is_no_score(verdict: str) -> None:
-    judge = ScriptedLLM([verdict])
-    answered = asked(TaskQuestion("1", "?"), ScriptedLLM(["x"]), "chat", judge=judge)
+    judge = FakeLLM([verdict])
+    answered = asked(TaskQuestion("1", "?"), FakeLLM(["x"]), "chat", judge=judge)
     assert answered.metrics == {}
     assert answered.unread == {"rating": verdict}

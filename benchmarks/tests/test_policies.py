@@ -7,7 +7,7 @@ from statistics import fmean, pstdev
 import pytest
 
 from treering.errors import InputError, UnknownName
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.search.relations.contract import Weighted
 from treering.search.relations.decay import ContextRelation
 from treering_bench.metrics.evidence import ranked_units, reached
@@ -106,7 +106,7 @@ def test_the_lines_of_a_memo_support_each_other_once_a_model_has_written_them(
     task = Task("chat", (Document("session", pieces, chat=True),), (asked,))
     numbers = {"topic": "numbers", "summary": "Ana says numbers.", "start": 1, "end": 8}
     boat = {"topic": "boat", "summary": "Ana says the boat leaks.", "start": 9, "end": 10}
-    llm = ScriptedLLM([json.dumps([numbers, boat])])
+    llm = FakeLLM([json.dumps([numbers, boat])])
     [policy] = policies(["with:topic@2"], 0, writer=llm)
     with remembered(task, embedder, llm) as space:
         assert policy.pick is not None
@@ -155,7 +155,7 @@ def test_memory_stream_adds_recency_to_relevance(space: TaskSpace) -> None:
 
 
 def test_a_model_rates_each_piece_once(space: TaskSpace) -> None:
-    llm = ScriptedLLM(["1", "Rating: 10", "1", "1", "1", "1"])
+    llm = FakeLLM(["1", "Rating: 10", "1", "1", "1", "1"])
     [policy] = policies(["memory-stream+rated"], 0, llm)
     assert policy.pick is not None
     for question in space.task.questions:

@@ -13,7 +13,7 @@ import pytest
 
 from treering.errors import InputError, LLMNotConfigured
 from treering.llm.contract import Message
-from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line, Request
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.models import KeptModel, TimeUp
 from treering_bench.policy.contract import RetrievalPolicy
@@ -139,7 +139,7 @@ def test_lines_of_another_run_never_mix(
 
 
 def test_answers_are_made_from_the_passages_in_reading_order(tmp_path: Path) -> None:
-    llm = ScriptedLLM(["Porto", "nobody", "it is not said"])
+    llm = FakeLLM(["Porto", "nobody", "it is not said"])
     scores = measure(tmp_path, "whole", llm=llm, budget=200, limit=3)
     results = llm.requests[0].text.partition("[ Search Results ]")[2]
     assert results.index("Porto in spring") < results.index("rows on it")
@@ -155,10 +155,10 @@ def test_answers_are_made_from_the_passages_in_reading_order(tmp_path: Path) -> 
 def test_a_judge_that_rates_sees_the_evidence_and_never_what_a_policy_picked(
     tmp_path: Path,
 ) -> None:
-    judge = ScriptedLLM(["Faithful. [[80]]"])
+    judge = FakeLLM(["Faithful. [[80]]"])
     twisted = replace(UNANSWERED, id="4", answerable=False)  # counts for its evidence alone
     scores = measure(
-        tmp_path, "whole", llm=ScriptedLLM(["Ben."]), judge=judge, prompt="chat", budget=60,
+        tmp_path, "whole", llm=FakeLLM(["Ben."]), judge=judge, prompt="chat", budget=60,
         loader=lambda _: iter([replace(CHAT, questions=(UNANSWERED, twisted))]),
     )  # fmt: skip
     [line] = scores.by_policy["whole"].values()
@@ -225,7 +225,7 @@ def test_a_reply_is_asked_for_once_even_by_another_run(tmp_path: Path) -> None:
     def line(_: Request) -> Line:
         return f"Reply {len(llm.requests)}."
 
-    llm = ScriptedLLM(line)
+    llm = FakeLLM(line)
     for _ in range(2):
         kept = KeptModel(llm, tmp_path / "replies.jsonl")
         first = kept.complete(ASKED, max_tokens=5, temperature=0.0)
@@ -243,7 +243,7 @@ def test_a_reply_that_was_being_kept_when_a_run_was_killed_is_asked_for_again(
 
     def ask(text: str, *script: str) -> str:
         asked = [Message("user", text)]
-        kept = KeptModel(ScriptedLLM(script), path)
+        kept = KeptModel(FakeLLM(script), path)
         return kept.complete(asked, max_tokens=9, temperature=0.0).text
 
     assert [ask("one", "one"), ask("two", "two")] == ["one", "two"]
@@ -252,11 +252,11 @@ def test_a_reply_that_was_being_kept_when_a_run_was_killed_is_asked_for_again(
 
 
 def test_a_run_whose_time_is_up_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
-    kept = KeptModel(ScriptedLLM(["a"]), tmp_path / "x.jsonl", minutes=0)
+    kept = KeptModel(FakeLLM(["a"]), tmp_path / "x.jsonl", minutes=0)
     with pytest.raises(TimeUp):
         kept.complete(ASKED, max_tokens=5, temperature=0.0)
-    measure(tmp_path, "dense", llm=ScriptedLLM(["Porto"]), limit=1)
-    scores = measure(tmp_path, "dense", llm=ScriptedLLM([]), minutes=0)
+    measure(tmp_path, "dense", llm=FakeLLM(["Porto"]), limit=1)
+    scores = measure(tmp_path, "dense", llm=FakeLLM([]), minutes=0)
     assert len(scores.by_policy["dense"]) == 1
     out = tmp_path / "tree.jsonl"
     written: dict[str, Any] = {
@@ -265,7 +265,7 @@ def test_a_run_whose_time_is_up_ends_and_keeps_what_it_has(tmp_path: Path) -> No
         "minutes": 0,
         "out": out,
     }
-    tree = measure(tmp_path, "tree-collapsed", summaries=ScriptedLLM([]), **written)
+    tree = measure(tmp_path, "tree-collapsed", summaries=FakeLLM([]), **written)
     assert not tree.by_policy
     rows = (tmp_path / "r.replies.jsonl").read_text("utf-8").splitlines()
     assert json.loads(rows[0])["reply"]["text"] == "Porto"

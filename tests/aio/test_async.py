@@ -16,7 +16,7 @@ from treering import AsyncMemory, Memory
 from treering.aio.proxy import PAGE, AsyncChatStream, AsyncProxy
 from treering.arrays import Floats
 from treering.errors import InputError, JournalError
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 Test = Callable[[AsyncMemory], Coroutine[Any, Any, None]]
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -155,7 +155,7 @@ class Gate:
 
 def test_two_waits_at_once_get_a_piece_each(tmp_path: Path) -> None:
     async def stream() -> tuple[list[str], list[str]]:
-        llm = ScriptedLLM(lambda _: "one two three")
+        llm = FakeLLM(lambda _: "one two three")
         async with await AsyncMemory.open(tmp_path / "m.db", llm=llm) as memory:
             whole = [piece async for piece in await memory.chat_stream("hi")]
             pieces: list[str] = []
@@ -173,7 +173,7 @@ def test_two_waits_at_once_get_a_piece_each(tmp_path: Path) -> None:
 
 def test_a_stream_that_is_closed_gives_nothing_more(tmp_path: Path) -> None:
     async def stream() -> list[str]:
-        llm = ScriptedLLM(lambda _: "one two three")
+        llm = FakeLLM(lambda _: "one two three")
         async with await AsyncMemory.open(tmp_path / "m.db", llm=llm) as memory:
             stream = await memory.chat_stream("hi")
             with pytest.raises(TimeoutError):
@@ -185,7 +185,7 @@ def test_a_stream_that_is_closed_gives_nothing_more(tmp_path: Path) -> None:
 
 
 def test_a_chat_that_is_cancelled_before_it_streams_keeps_its_message_once(tmp_path: Path) -> None:
-    gate, llm = Gate(), ScriptedLLM(["In the river."])
+    gate, llm = Gate(), FakeLLM(["In the river."])
 
     async def test() -> None:
         loop, reached = asyncio.get_running_loop(), asyncio.Event()
@@ -242,7 +242,7 @@ def test_a_piece_of_a_reply_that_was_waited_for_in_vain_comes_with_the_next_wait
     tmp_path: Path,
 ) -> None:
     gate = Gate()
-    llm = ScriptedLLM(["In the river."], before_reply=gate.wait)
+    llm = FakeLLM(["In the river."], before_reply=gate.wait)
 
     async def test() -> None:
         async with (

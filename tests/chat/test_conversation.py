@@ -29,12 +29,12 @@ from treering.errors import (
 from treering.hints import Hint
 from treering.journal import claims
 from treering.llm.contract import Reply, Usage
-from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line, Request
 from treering.llm.tokens import estimate_tokens
 
 
-def talking(open_memory: Open, *lines: Line) -> tuple[Memory, ScriptedLLM]:
-    llm = ScriptedLLM(lines)
+def talking(open_memory: Open, *lines: Line) -> tuple[Memory, FakeLLM]:
+    llm = FakeLLM(lines)
     return open_memory(llm=llm), llm
 
 
@@ -46,11 +46,11 @@ def test_a_model_that_goes_on_with_the_dialogue_is_stopped(open_memory: Open) ->
     assert [request.stop and request.stop[0] for request in llm.requests] == [" ### user:"] * 2
 
 
-def echoing(open_memory: Open) -> tuple[Memory, ScriptedLLM]:
+def echoing(open_memory: Open) -> tuple[Memory, FakeLLM]:
     def reply(request: Request) -> Reply:
         return Reply(f"Reply {len(llm.requests)}.", Usage(calls=1), "scripted", "stop")
 
-    llm = ScriptedLLM(reply)
+    llm = FakeLLM(reply)
     return open_memory(llm=llm), llm
 
 
@@ -88,7 +88,7 @@ def test_a_long_chat_fits_the_budget_and_comes_back_to_what_was_said(
 
 
 def test_no_policy_exceeds_a_small_budget(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(lambda _: "2"))
+    memory = open_memory(llm=FakeLLM(lambda _: "2"))
     memory.add(
         [
             {"role": role, "content": f"{role} says {number}: " + "word " * (number * 7 % 90)}
@@ -109,7 +109,7 @@ def test_no_policy_exceeds_a_small_budget(open_memory: Open) -> None:
 
 
 def test_the_window_of_the_model_bounds_the_prompt_too(open_memory: Open) -> None:
-    llm = ScriptedLLM(["Hello."], context_window=700)
+    llm = FakeLLM(["Hello."], context_window=700)
     memory = open_memory(llm=llm)
     memory.add([{"role": "user", "content": "word " * 20} for _ in range(80)], source="chat")
     memory.chat("And now?", budget=50_000)
@@ -146,7 +146,7 @@ def test_a_message_outlives_a_model_that_fails_and_is_not_kept_twice(
 
 
 def test_a_message_of_several_entries_is_not_kept_twice_either(open_memory: Open) -> None:
-    llm = ScriptedLLM([LLMUnavailable("down"), "Long."], context_window=100_000)
+    llm = FakeLLM([LLMUnavailable("down"), "Long."], context_window=100_000)
     memory = open_memory(llm=llm)
     message = "some words to fill an entry " * 1_500
     for outcome in (pytest.raises(LLMUnavailable), nullcontext()):
@@ -174,7 +174,7 @@ def test_a_reply_from_what_was_erased_meanwhile_is_not_kept(
         else:
             other.forget(source="chat")
 
-    llm = ScriptedLLM(["It is Mephistopheles."], before_reply=meanwhile)
+    llm = FakeLLM(["It is Mephistopheles."], before_reply=meanwhile)
     memory = open_memory(path, llm=llm)
     with pytest.raises(ReplyDiscarded):
         if stream:
@@ -200,7 +200,7 @@ def test_after_a_reply_that_was_not_kept_the_message_is_said_again_and_kept_once
         if list(other.entries(source="diary")):
             other.forget(source="diary")
 
-    llm = ScriptedLLM(["It is Mephistopheles.", "I do not know."], before_reply=meanwhile)
+    llm = FakeLLM(["It is Mephistopheles.", "I do not know."], before_reply=meanwhile)
     memory = open_memory(path, llm=llm)
     with pytest.raises(ReplyDiscarded):
         memory.chat("What is the cat's name?")
@@ -227,7 +227,7 @@ def test_a_statement_that_is_quoted_as_newer_counts_as_shown(open_memory: Open, 
             assert newer not in old.entries
             return Materials((old,))
 
-    memory = open_memory(path, llm=ScriptedLLM(["In Porto."], before_reply=meanwhile))
+    memory = open_memory(path, llm=FakeLLM(["In Porto."], before_reply=meanwhile))
     with pytest.raises(ReplyDiscarded):
         memory.chat("Where does Ana live?", policy=Quoting())
 
@@ -237,7 +237,7 @@ def test_what_was_forgotten_while_the_prompt_was_built_is_not_sent(
 ) -> None:
     other = open_memory(path)
     [secret] = other.add({"role": "user", "content": "My PIN is 1234."}, source="chat").ids
-    llm = ScriptedLLM(["Hello."])
+    llm = FakeLLM(["Hello."])
     memory = open_memory(path, llm=llm)
 
     class Slow(WindowPolicy):
@@ -260,7 +260,7 @@ def test_a_reply_stays_when_something_that_was_not_shown_is_forgotten(
     def meanwhile(_: Request) -> None:
         other.forget(unseen)
 
-    memory = open_memory(path, llm=ScriptedLLM(["Hello."], before_reply=meanwhile))
+    memory = open_memory(path, llm=FakeLLM(["Hello."], before_reply=meanwhile))
     assert memory.chat("Hi?", policy="window").text == "Hello."
 
 
@@ -274,12 +274,12 @@ def test_ids_of_no_entry_in_a_policy_of_ones_own_do_no_harm(open_memory: Open) -
 
 
 def test_two_who_say_the_same_at_once_are_both_kept(open_memory: Open, path: Path) -> None:
-    other = open_memory(path, llm=ScriptedLLM(["To you."]))
+    other = open_memory(path, llm=FakeLLM(["To you."]))
 
     def meanwhile(_: Request) -> None:
         other.chat("Yes, please.")
 
-    memory = open_memory(llm=ScriptedLLM(["To me."], before_reply=meanwhile))
+    memory = open_memory(llm=FakeLLM(["To me."], before_reply=meanwhile))
     memory.chat("Yes, please.")
     assert said(memory) == [
         ("user", "Yes, please."),
@@ -291,13 +291,13 @@ def test_two_who_say_the_same_at_once_are_both_kept(open_memory: Open, path: Pat
 
 def two_in_vain(open_memory: Open) -> Memory:
     """Two who ask at once, and a model that gives neither a reply, but one to who asks next."""
-    other = open_memory(llm=ScriptedLLM([LLMUnavailable("down"), "Hello!"]))
+    other = open_memory(llm=FakeLLM([LLMUnavailable("down"), "Hello!"]))
 
     def meanwhile(_: Request) -> None:
         with pytest.raises(LLMUnavailable):
             other.chat("Second?")
 
-    memory = open_memory(llm=ScriptedLLM([LLMUnavailable("down")], before_reply=meanwhile))
+    memory = open_memory(llm=FakeLLM([LLMUnavailable("down")], before_reply=meanwhile))
     with pytest.raises(LLMUnavailable):
         memory.chat("First?")
     return other
@@ -395,7 +395,7 @@ def test_while_the_embedder_is_down_words_alone_find_what_is_shown(
     open_memory: Open, policy: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     embedder = HashingEmbedder()
-    memory = open_memory(embedder=embedder, llm=ScriptedLLM(lambda _: "Yes."))
+    memory = open_memory(embedder=embedder, llm=FakeLLM(lambda _: "Yes."))
     memory.add("Ana's sister moved to Porto.", source="diary")
     memory.add([{"role": "user", "content": "word " * 90}] * 30, source="chat")
     place(memory, "sister", "Ana's sister moved to Porto.", 0, 3)

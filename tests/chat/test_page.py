@@ -9,7 +9,7 @@ import pytest
 
 from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "chat.md"
 _EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -24,7 +24,7 @@ def test_the_examples_run(
     page = PAGE.read_text("utf-8")
     script = "\n".join(_EXAMPLE.findall(page))
     assert _OPENED in script
-    llm = ScriptedLLM(["In Porto.", "A light coat."])
+    llm = FakeLLM(["In Porto.", "A light coat."])
     with Memory.open("chat.db", embedder=HashingEmbedder(), llm=llm) as memory:
         exec(script.replace(_OPENED, ""), {"memory": memory})
     printed = capsys.readouterr().out

@@ -16,7 +16,7 @@ from tests.memo.talk import messages, place
 from treering.chat.policies import POLICIES, find_policy
 from treering.chat.policy import Evidence, Exchange, Turn, newest, tokens
 from treering.chat.sources import MemorySources
-from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line, Request
 from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Entry, Hit, Why
 from treering.sharing import AskedSpaces
@@ -215,13 +215,13 @@ def test_the_memo_policy_writes_chooses_and_answers(open_memory: Open) -> None:
             return "2"
         return "Noted."
 
-    memory = open_memory(llm=ScriptedLLM(reply))
+    memory = open_memory(llm=FakeLLM(reply))
     memory.chat("I relocated to Porto.", policy="memo")
     for number in range(5):
         memory.chat(f"Number {number}.", policy="memo")
     memory.chat("Where did I move to?", policy="memo")
     llm = memory._account.llm()
-    assert isinstance(llm, ScriptedLLM)
+    assert isinstance(llm, FakeLLM)
     shown = llm.requests[-1].text
     assert '"Related Topics": "Porto", "Related Summaries": "user moved to Porto."' in shown
     assert "user: I relocated to Porto." in shown
@@ -232,7 +232,7 @@ def test_the_memo_policy_marks_what_does_not_hold_any_more(open_memory: Open) ->
     def reply(request: Request) -> Line:
         return "2" if "Topic Options" in request.text else "user lives by a river."
 
-    memory = open_memory(llm=ScriptedLLM(reply))
+    memory = open_memory(llm=FakeLLM(reply))
     memory.add({"role": "user", "content": "I live in Berlin by the river.", "at": "2025-01-10"})
     memory.add(messages(11, start=12))
     place(memory, "home Berlin", "user lives in Berlin by the river.", 0, 3)
@@ -246,7 +246,7 @@ def test_the_memo_policy_marks_what_does_not_hold_any_more(open_memory: Open) ->
 
 
 def test_a_summary_of_what_does_not_hold_any_more_is_marked(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(lambda _: "user lives by a river."))
+    memory = open_memory(llm=FakeLLM(lambda _: "user lives by a river."))
     for river in ("Spree", "Havel", "Panke"):
         text = f"I live in Berlin by the river {river}, and the river is long and wide."
         memory.add({"role": "user", "content": text, "at": "2025-01-10"})

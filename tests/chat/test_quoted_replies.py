@@ -10,14 +10,14 @@ import pytest
 
 from tests.conftest import Open
 from treering import Memory
-from treering.llm.scripted import Line, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line
 from treering.views.erase import Eraser
 
 SECRET = "The spare key lies under the third flowerpot."
 
 
 def talking(open_memory: Open, *lines: Line) -> Memory:
-    return open_memory(llm=ScriptedLLM(lines))
+    return open_memory(llm=FakeLLM(lines))
 
 
 def replies(memory: Memory) -> list[str]:
@@ -72,7 +72,7 @@ def test_what_a_user_said_goes_with_the_replies_to_it(open_memory: Open) -> None
 
 
 def test_replies_of_another_space_are_not_named(open_memory: Open) -> None:
-    other = open_memory(space="other", llm=ScriptedLLM(["Under the flowerpots."]))
+    other = open_memory(space="other", llm=FakeLLM(["Under the flowerpots."]))
     other.add(SECRET)
     other.chat("Where is the spare key?")
     memory = talking(open_memory)

@@ -12,11 +12,11 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import AsyncMemory
 from treering.errors import LLMUnavailable
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 
 
 def test_the_pieces_of_a_reply_are_the_reply_that_is_remembered(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(["Nice to meet you, Ana."]))
+    memory = open_memory(llm=FakeLLM(["Nice to meet you, Ana."]))
     with memory.chat_stream("I am Ana.") as stream:
         pieces = []
         for piece in stream:
@@ -34,7 +34,7 @@ def test_the_pieces_of_a_reply_are_the_reply_that_is_remembered(open_memory: Ope
 def test_after_a_stream_that_was_left_early_the_message_is_not_kept_twice(
     open_memory: Open,
 ) -> None:
-    memory = open_memory(llm=ScriptedLLM(["Nice to meet you, Ana.", "Hello."]))
+    memory = open_memory(llm=FakeLLM(["Nice to meet you, Ana.", "Hello."]))
     with memory.chat_stream("I am Ana.") as stream:
         next(stream)
     assert stream.answer is None
@@ -44,7 +44,7 @@ def test_after_a_stream_that_was_left_early_the_message_is_not_kept_twice(
 
 
 def test_a_model_that_fails_raises_while_it_is_read(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([LLMUnavailable("down"), "Hello."]))
+    memory = open_memory(llm=FakeLLM([LLMUnavailable("down"), "Hello."]))
     stream = memory.chat_stream("Hi?")
     with pytest.raises(LLMUnavailable):
         next(stream)
@@ -63,7 +63,7 @@ def test_a_piece_that_is_waited_for_in_vain_can_be_left_and_the_message_said_aga
         release.wait(10)
 
     async def talk() -> list[str]:
-        llm = ScriptedLLM(["Too late.", "Hello."], before_reply=hang)
+        llm = FakeLLM(["Too late.", "Hello."], before_reply=hang)
         async with await AsyncMemory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
             with pytest.raises(TimeoutError):
                 async with await memory.chat_stream("Hi?") as stream:
@@ -80,7 +80,7 @@ def test_a_piece_that_is_waited_for_in_vain_can_be_left_and_the_message_said_aga
 
 def test_a_reply_is_read_piece_by_piece_without_blocking_the_loop(path: Path) -> None:
     async def talk() -> tuple[list[str], list[str]]:
-        llm = ScriptedLLM(["Nice to meet you."])
+        llm = FakeLLM(["Nice to meet you."])
         async with await AsyncMemory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
             async with await memory.chat_stream("I am Ana.") as stream:
                 pieces = [piece async for piece in stream]

@@ -49,16 +49,29 @@ def test_what_cannot_be_taken_in_says_why(treering: Treering, notes: Path) -> No
 def test_ctrl_c_ends_it_and_the_same_command_goes_on(
     treering: Treering, process: Process, notes: Path
 ) -> None:
-    with process("ingest", notes, "--workers", "1", "--embedder", "pausing") as waits:
+    with process("ingest", notes, "--workers", "1", "--embedder", "waiting") as waits:
         assert waits.stdout is not None
         assert waits.stdout.readline() == "embedding\n"
-        waits.send_signal(signal.SIGINT)  # it ends with the task that has begun
-        stdout, stderr = waits.communicate("go on\n", timeout=TIMEOUT_S)
+        waits.send_signal(signal.SIGINT)
+        stdout, stderr = waits.communicate(timeout=TIMEOUT_S)
     assert (waits.returncode, stdout) == (130, "")
     assert "interrupted. Space 'default' holds 2 entries, all durable" in stderr
     assert "Traceback" not in stderr
     done = record(treering("ingest", notes, "--workers", "1", "--json"))
     assert (done["unchanged"], done["texts"], done["pending"]) == (2, 2, 0)
+
+
+def test_ctrl_c_of_what_only_reads_says_nothing_of_what_was_added(
+    process: Process, notes: Path
+) -> None:
+    for command in (("ingest", notes, "--workers", "1"), ("search", "x")):
+        with process(*command, "--embedder", "waiting") as waits:
+            assert waits.stdout is not None
+            assert waits.stdout.readline() == "embedding\n"
+            waits.send_signal(signal.SIGINT)
+            stderr = waits.communicate(timeout=TIMEOUT_S)[1]
+        assert waits.returncode == 130
+    assert stderr == "interrupted\n"
 
 
 @pytest.mark.parametrize("create", [True, False])

@@ -30,7 +30,7 @@ from treering.errors import (
     UnknownName,
     UnknownSpace,
 )
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.search.relations.decay import ContextRelation
 from treering.views.code.memory import CodeMemory
 from treering.views.facts.view import FactView
@@ -201,7 +201,7 @@ def test_code_is_indexed_and_its_rounds_remembered(path: Path, tmp_path: Path) -
 
 
 def test_a_question_and_a_chat_are_answered(path: Path) -> None:
-    llm = ScriptedLLM(["In Porto [1].", "Hello, Ana.", "Good\n\nbye."])
+    llm = FakeLLM(["In Porto [1].", "Hello, Ana.", "Good\n\nbye."])
     with serving(url=path, llm=llm) as url, Memory.open(url) as memory:
         memory.add(SAID)
         answer = memory.ask("Where does Ana live?")
@@ -220,7 +220,7 @@ def test_a_question_and_a_chat_are_answered(path: Path) -> None:
 
 
 def test_errors_are_those_of_a_memory_in_a_file(path: Path) -> None:
-    llm = ScriptedLLM([LLMUnavailable("down")] * 8)
+    llm = FakeLLM([LLMUnavailable("down")] * 8)
     with serving(url=path, llm=llm) as url, Memory.open(url) as memory:
         memory._connection._pause = lambda _: None  # type: ignore[attr-defined]
         memory.add("Ana moved to Porto.")

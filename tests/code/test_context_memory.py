@@ -8,7 +8,7 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering.errors import InputError, LLMReplyError
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.views.code.index.blocks import CodeBlock, code_block
 from treering.views.code.index.code_index import index_file
 from treering.views.code.write.context_memory import ContextMemory, llm_judge, name_judge
@@ -38,7 +38,7 @@ def names(memory: ContextMemory) -> list[str]:
 
 def test_add_merges_what_is_retrieved_for_all_instructions_so_far() -> None:
     shelf = Shelf(PRICE, VAT)
-    llm = ScriptedLLM(['{"mode": "ADD", "action": "prices", "target_context": ["vat"]}'] * 2)
+    llm = FakeLLM(['{"mode": "ADD", "action": "prices", "target_context": ["vat"]}'] * 2)
     memory = ContextMemory(shelf, llm_judge(llm), [TOTAL])
     assert memory.begin("sum up the prices").mode == "ADD"
     assert names(memory) == ["total", "price", "vat"]
@@ -50,14 +50,14 @@ def test_add_merges_what_is_retrieved_for_all_instructions_so_far() -> None:
 
 def test_keep_leaves_the_memory_as_it_is() -> None:
     shelf = Shelf(PRICE)
-    judge = llm_judge(ScriptedLLM(['{"mode": "KEEP", "action": "", "target_context": []}']))
+    judge = llm_judge(FakeLLM(['{"mode": "KEEP", "action": "", "target_context": []}']))
     memory = ContextMemory(shelf, judge, [TOTAL])
     assert memory.begin("rename a variable").mode == "KEEP"
     assert (names(memory), shelf.queries) == (["total"], [])
 
 
 def test_a_reply_that_is_neither_add_nor_keep_is_an_error_and_changes_nothing() -> None:
-    memory = ContextMemory(Shelf(PRICE), llm_judge(ScriptedLLM(["maybe", '{"mode": "MAYBE"}'])))
+    memory = ContextMemory(Shelf(PRICE), llm_judge(FakeLLM(["maybe", '{"mode": "MAYBE"}'])))
     with pytest.raises(LLMReplyError):
         memory.begin("do it")
     assert names(memory) == []

@@ -10,7 +10,7 @@ import pytest
 from tests.code.repositories import SHOP
 from treering import Memory
 from treering.errors import InputError, LLMReplyError, ReplyDiscarded, UnknownName
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.views.choices import DetectorName
 from treering.views.code.write.generate import code_of
 
@@ -48,8 +48,8 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "repo"
 
 
-def opened(file: Path, *script: str) -> tuple[Memory, ScriptedLLM]:
-    llm = ScriptedLLM(script)
+def opened(file: Path, *script: str) -> tuple[Memory, FakeLLM]:
+    llm = FakeLLM(script)
     return Memory.open(file, llm=llm), llm
 
 
@@ -167,7 +167,7 @@ def test_what_quotes_a_round_that_was_forgotten_meanwhile_is_not_recorded(file: 
         return fenced(GUARDED.replace("n is negative", "marmalade"))
 
     script = [fenced(PLAIN), "Halves.", fenced(GUARDED), "The user wants marmalade errors."]
-    with Memory.open(file, llm=ScriptedLLM(answer)) as memory:
+    with Memory.open(file, llm=FakeLLM(answer)) as memory:
         memory.code.generate(ASKED[0], definition="m.py::half")
         memory.code.generate("Raise marmalade errors.", definition="m.py::half")
         with pytest.raises(ReplyDiscarded):

@@ -16,7 +16,7 @@ from tests.docs.pages import ADDRESS, DOCS, ROOT, Reader, blocks, examples, fits
 from tests.llm.chat_server import USAGE_CHUNK, Act, chunk, playing, says, streams
 from tests.serve.live import serving
 from treering import Memory
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 
 pytestmark = pytest.mark.usefixtures("no_llm", "bundled_model")
 
@@ -116,7 +116,7 @@ def test_the_page_on_memos_runs(reader: Reader) -> None:
     opened = 'Memory.open("memos.db", llm="http://localhost:11434/v1#qwen2.5:7b")'
     reader.only = {"python"}
     reader.instead[opened] = 'Memory.open("memos.db", llm=llm)'
-    reader.names["llm"] = ScriptedLLM(reply)
+    reader.names["llm"] = FakeLLM(reply)
     assert reader.read(DOCS / "how-to" / "memos.md") == 3
     assert "Ines in Porto - My sister Ines moved to Porto. [" in reader.printed[0]
 

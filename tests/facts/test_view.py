@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Open
 from treering import Memory
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.views.facts import store
 from treering.views.facts.change import DatedStatement
 
@@ -77,7 +77,7 @@ def test_a_mark_names_the_superseded_clause_of_a_longer_text(
 
 def test_what_a_person_does_to_memos_is_no_testimony(open_memory: Open) -> None:
     reply = '[{"topic": "home", "summary": "Ana lives in Oslo.", "start": 1, "end": %d}]'
-    memory = open_memory(llm=ScriptedLLM([reply % 9]))
+    memory = open_memory(llm=FakeLLM([reply % 9]))
     for number in range(13):
         memory.add(f"Row {number} on the river.", speaker="Ana", kind="chat", source="talk")
     memory.memos.settle()

@@ -16,7 +16,7 @@ from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import LLMError
 from treering.journal.entries import OWN_SOURCES
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 
 
 def quoting(request: Request) -> str:
@@ -25,7 +25,7 @@ def quoting(request: Request) -> str:
 
 
 def opened(path: str) -> Memory:
-    return Memory.open(path, embedder=HashingEmbedder(), llm=ScriptedLLM(quoting))
+    return Memory.open(path, embedder=HashingEmbedder(), llm=FakeLLM(quoting))
 
 
 class Life:

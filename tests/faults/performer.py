@@ -19,7 +19,7 @@ from treering.agents.handler import HookHandler
 from treering.agents.project import agent_space, project_of
 from treering.errors import LLMError, TreeringError
 from treering.hooks import inbox
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 EMBEDDER = "hashing"
 
@@ -30,7 +30,7 @@ class Performer:
     def __init__(self, url: str, folder: Path, handler: HookHandler | None) -> None:
         self.url, self.folder, self.handler = url, folder, handler
         self.space = agent_space(None, folder).name
-        llm = ScriptedLLM(quoting)
+        llm = FakeLLM(quoting)
         self.memory = Memory.open(url, space=self.space, embedder=EMBEDDER, llm=llm)
 
     def add(self, content: list[dict[str, str]], source: str) -> None:

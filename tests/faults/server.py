@@ -20,7 +20,7 @@ from tests.embedders import HashingEmbedder
 from treering.journal.contract import Writer
 from treering.journal.postgres.database import PostgresDatabase
 from treering.journal.sqlite.database import SqliteDatabase
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.serve.run import run
 from treering.serve.settings import ServerSettings
 
@@ -60,7 +60,7 @@ def main() -> None:
         if moment == "held":
             sys.stdin.readline()
 
-    llm = ScriptedLLM(lambda _: "In Portugal.", before_reply=asked)
+    llm = FakeLLM(lambda _: "In Portugal.", before_reply=asked)
     url = place if is_postgres else Path(place)
     run(ServerSettings(url, port=0, embedder=HashingEmbedder(), llm=llm), ready)
 

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.llm.contract import Reply, ReplyStream
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 
 
 def hang(_: Request) -> None:
@@ -20,7 +20,7 @@ def hang(_: Request) -> None:
     threading.Event().wait()
 
 
-class Stuck(ScriptedLLM):
+class Stuck(FakeLLM):
     """Gives one piece of a reply and no more."""
 
     def stream(self, *_: object, **__: object) -> ReplyStream:

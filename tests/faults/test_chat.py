@@ -17,7 +17,7 @@ from tests.faults.test_processes import ROOT, TIMEOUT_S
 from tests.programs import Program
 from treering import Memory
 from treering.errors import LLMUnavailable
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def test_a_message_whose_process_was_killed_is_said_again_and_kept_once(
     with asking(path, "Where is Porto?", way) as process:
         process.kill()
         assert process.wait(TIMEOUT_S) != 0
-    memory = open_memory(llm=ScriptedLLM(["In Portugal.", "In Portugal, as I said."]))
+    memory = open_memory(llm=FakeLLM(["In Portugal.", "In Portugal, as I said."]))
     assert texts(memory) == ["Where is Porto?"]
     memory.chat("Where is Porto?")
     assert texts(memory) == ["Where is Porto?", "In Portugal."]
@@ -68,7 +68,7 @@ def test_a_message_that_failed_again_after_a_kill_can_still_be_said_again(
 ) -> None:
     with asking(path, "Where is Porto?"):
         pass
-    memory = open_memory(llm=ScriptedLLM([LLMUnavailable("down"), "In Portugal."]))
+    memory = open_memory(llm=FakeLLM([LLMUnavailable("down"), "In Portugal."]))
     with pytest.raises(LLMUnavailable):
         memory.chat("Where is Porto?")
     with asking(path, "Where is Porto?"):
@@ -80,7 +80,7 @@ def test_a_message_that_failed_again_after_a_kill_can_still_be_said_again(
 def test_what_another_process_is_having_answered_is_said_by_two(
     path: Path, open_memory: Open
 ) -> None:
-    memory = open_memory(llm=ScriptedLLM(["In Portugal."]))
+    memory = open_memory(llm=FakeLLM(["In Portugal."]))
     with asking(path, "Where is Porto?"):
         memory.chat("Where is Porto?")
     assert texts(memory) == ["Where is Porto?", "Where is Porto?", "In Portugal."]
@@ -98,7 +98,7 @@ def test_a_message_whose_process_was_killed_can_be_forgotten(path: Path, open_me
 def test_a_killed_process_that_nobody_has_reaped_asks_no_more(
     path: Path, open_memory: Open
 ) -> None:
-    memory = open_memory(llm=ScriptedLLM(["In Portugal."]))
+    memory = open_memory(llm=FakeLLM(["In Portugal."]))
     with asking(path, "Where is Porto?") as process:
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from tests.faults.test_processes import ROOT, TIMEOUT_S
 from tests.programs import Program
 from tests.serve.conftest import serving
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 KEY = {"Idempotency-Key": "b7d1-0001"}
 SAID = {"message": "Where is Porto?"}
@@ -109,7 +109,7 @@ def test_a_chat_sent_again_after_a_kill_is_kept_once(
 ) -> None:
     is_kept = (moment, number) == ("after", 4)
     said = SAID | {"stream": stream}
-    llm = ScriptedLLM(lambda _: "In Portugal.")
+    llm = FakeLLM(lambda _: "In Portugal.")
     with serving(place, llm=llm) as beside:  # which has the memory open all the time
         with server(place, moment, number) as killed:
             with pytest.raises(httpx2.TransportError):
@@ -153,7 +153,7 @@ def texts(client: TestClient) -> list[str]:
 def test_two_servers_that_get_one_chat_eight_times_ask_the_model_once(
     place: str | Path,
 ) -> None:
-    llm = ScriptedLLM(lambda _: "In Spain.")
+    llm = FakeLLM(lambda _: "In Spain.")
     with (
         ThreadPoolExecutor(9) as threads,
         serving(place, llm=llm) as beside,
@@ -172,7 +172,7 @@ def test_two_servers_that_get_one_chat_eight_times_ask_the_model_once(
 def test_a_server_that_waits_for_another_one_takes_over_when_that_is_killed(
     place: str | Path,
 ) -> None:
-    llm = ScriptedLLM(["In Portugal, I say."])
+    llm = FakeLLM(["In Portugal, I say."])
     with (
         ThreadPoolExecutor(2) as threads,
         serving(place, llm=llm) as beside,

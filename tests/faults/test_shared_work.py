@@ -20,7 +20,7 @@ from tests.postgres_server import empty_memory
 from tests.programs import Program
 from treering import Memory
 from treering.arrays import Floats
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.views import registry
 
 HOLDER = """
@@ -122,8 +122,8 @@ def test_memos_that_two_write_at_once_are_asked_for_once(url: str) -> None:
         asked.set()
         assert may_reply.wait(TIMEOUT_S)
 
-    llm = ScriptedLLM(one_topic, before_reply=hold)
-    beside = ScriptedLLM(one_topic)
+    llm = FakeLLM(one_topic, before_reply=hold)
+    beside = FakeLLM(one_topic)
     with (
         opened(url, HashingEmbedder(), llm=llm) as first,
         opened(url, HashingEmbedder(), llm=beside) as second,

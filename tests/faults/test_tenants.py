@@ -22,7 +22,7 @@ from tests.llm.chat_server import playing, says
 from tests.serve.conftest import bearer, serving
 from tests.serve.test_access import BODIES, filled, operations
 from treering.journal.open import open_database
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.serve import keys
 from treering.serve.mcp import tools
 from treering.serve.proxy.route import CONVERSATION_HEADER
@@ -125,7 +125,7 @@ def two_tenants(path: Path, *, grows: bool = False, **options: Any) -> Iterator[
     there beside more.
     """
     ana, ben = key_for(path, "ana"), key_for(path, "ben")
-    llm = ScriptedLLM(lambda _: "I do not know.")
+    llm = FakeLLM(lambda _: "I do not know.")
     with serving(path, llm=llm, requests_per_s=1e6, burst=10**6, **options) as client:
         text = {"text": f"Ana's {PHRASE}.", "source": SECRET, "session": SECRET}
         ids = client.post("/v1/entries", json=text, headers=ana).json()["ids"]
@@ -333,7 +333,7 @@ def test_what_is_forgotten_is_in_no_file_log_metric_or_answer(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     key, token = key_for(path, "ana"), f"quagga{rng.getrandbits(60):x}"
-    llm = ScriptedLLM(lambda request: f"You said {token}k.")
+    llm = FakeLLM(lambda request: f"You said {token}k.")
     with serving(path, llm=llm) as client:
         everything(client, key, token)
         ids = [entry["id"] for entry in client.get("/v1/entries", headers=key).json()["entries"]]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.records import Entry
 
 TOKEN = re.compile("token[0-9a-f]{20}")
@@ -113,7 +113,7 @@ class Worker:
 
 def main() -> None:
     path, seed, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-    llm = ScriptedLLM(lambda request: f"Reply to {len(request.messages)} messages.")
+    llm = FakeLLM(lambda request: f"Reply to {len(request.messages)} messages.")
     say("!", "started")
     with Memory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
         worker = Worker(memory, random.Random(seed), folder)

@@ -20,7 +20,7 @@ from treering.chat.policy import Evidence, Materials
 from treering.chat.prompt import render
 from treering.llm.contract import Message
 from treering.llm.prompts import load
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.serve.proxy.conversation import PROTOCOLS, CompletionRequest
 from treering.views import suggest
 from treering.views.facts import extract
@@ -120,7 +120,7 @@ def test_a_model_that_obeys_an_entry_changes_nothing_but_what_it_was_asked_for(
 ) -> None:
     other = open_memory(space="other")
     other.add("Ben lives in Rome.")
-    memory = open_memory(llm=ScriptedLLM(hostile))
+    memory = open_memory(llm=FakeLLM(hostile))
     said = [{"role": "user", "content": f"I live in Porto {n}. {ORDER}"} for n in range(12)]
     memory.add(said, source="talk")
     before = list(memory.entries()), list(other.entries())

@@ -10,7 +10,7 @@ from tests.raised import raises
 from treering.errors import LLMNotConfigured, UnknownName
 from treering.hints import Hint
 from treering.llm.contract import LLM, Message
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.llm.settings import open_llm
 
 
@@ -20,7 +20,7 @@ def told(llm: LLM) -> None:
 
 
 def test_a_model_object_is_used_as_it_is() -> None:
-    llm = ScriptedLLM([])
+    llm = FakeLLM([])
     assert open_llm(llm, environ={}) is llm
 
 
@@ -122,8 +122,8 @@ def test_a_model_of_another_package_is_found_by_its_entry_point(
         monkeypatch,
         tmp_path,
         "echo_llm",
-        "from treering.llm.scripted import ScriptedLLM\n"
-        "def make(model):\n    return ScriptedLLM(['hello'], model=model or 'default')\n",
+        "from treering.llm.scripted import FakeLLM\n"
+        "def make(model):\n    return FakeLLM(['hello'], model=model or 'default')\n",
         "[treering.llms]\necho = echo_llm:make\n",
     )
     assert open_llm("echo", environ={}).model == "default"

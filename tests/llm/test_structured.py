@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.contract import Reply, Usage
-from treering.llm.scripted import Line, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line
 from treering.llm.structured import ask_structured, read_json
 
 
@@ -23,8 +23,8 @@ class Topic:
 GOOD = '{"topic": "mill", "start": 3}'
 
 
-def asked(*script: Line) -> tuple[Topic, ScriptedLLM]:
-    llm = ScriptedLLM(script)
+def asked(*script: Line) -> tuple[Topic, FakeLLM]:
+    llm = FakeLLM(script)
     made = ask_structured(llm, "Which topic?", Topic, max_tokens=50)
     return made, llm
 
@@ -72,7 +72,7 @@ def test_a_second_misfit_is_an_error_that_shows_reason_and_reply() -> None:
 
 def test_a_reply_cut_off_at_its_limit_is_not_mended_into_a_shorter_one() -> None:
     cut = Reply(f"[{GOOD}, {{", Usage(1, 1, 1), "m", "length")
-    llm = ScriptedLLM([cut, f"[{GOOD}]"])
+    llm = FakeLLM([cut, f"[{GOOD}]"])
     made = ask_structured(llm, "All?", list[Topic], max_tokens=50)
     assert made == [Topic("mill", 3)]
     assert "cut off" in llm.requests[1].messages[-1].content
@@ -83,7 +83,7 @@ def test_the_callers_own_check_counts_like_a_wrong_type() -> None:
         if topic.start > 2:
             raise ValueError("start must be at most 2")
 
-    llm = ScriptedLLM([GOOD, '{"topic": "mill", "start": 2}'])
+    llm = FakeLLM([GOOD, '{"topic": "mill", "start": 2}'])
     made = ask_structured(llm, "?", Topic, max_tokens=50, check=check)
     assert made.start == 2
     assert "start must be at most 2" in llm.requests[1].text

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from treering.errors import LLMUnavailable
 from treering.llm.contract import LLM, Message, Reply, Usage
-from treering.llm.scripted import Request, ScriptedLLM, ScriptExhausted
+from treering.llm.scripted import FakeLLM, Request, ScriptExhausted
 from treering.llm.tokens import estimate_tokens
 
 
-def asked(llm: ScriptedLLM, text: str = "hi") -> str:
+def asked(llm: FakeLLM, text: str = "hi") -> str:
     return llm.complete([Message("user", text)], max_tokens=9, temperature=0).text
 
 
@@ -39,7 +39,7 @@ def test_a_long_line_of_one_character_is_counted_in_linear_time() -> None:
 
 def test_replies_come_in_order_and_requests_are_kept() -> None:
     whole = Reply("second", Usage(1, 1, 1), "other", "length")
-    llm = ScriptedLLM(["first", whole, LLMUnavailable("down")])
+    llm = FakeLLM(["first", whole, LLMUnavailable("down")])
     assert isinstance(llm, LLM)
     assert asked(llm, "a") == "first"
     assert llm.complete([Message("user", "b")], max_tokens=9, temperature=0.5, seed=3) is whole
@@ -51,4 +51,4 @@ def test_replies_come_in_order_and_requests_are_kept() -> None:
 
 def test_one_request_too_many_fails_the_test_that_made_it() -> None:
     with pytest.raises(ScriptExhausted, match="request 1 is one more than scripted: 'hi'"):
-        asked(ScriptedLLM([]))
+        asked(FakeLLM([]))

@@ -9,12 +9,12 @@ from tests.memo.talk import messages, place
 from treering import Memory
 from treering.errors import LLMUnavailable
 from treering.llm.contract import Reply, Usage
-from treering.llm.scripted import Line, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line
 from treering.views.memos import choose
 
 
-def talk(open_memory: Open, *replies: Line) -> tuple[Memory, ScriptedLLM]:
-    llm = ScriptedLLM(replies)
+def talk(open_memory: Open, *replies: Line) -> tuple[Memory, FakeLLM]:
+    llm = FakeLLM(replies)
     memory = open_memory(llm=llm)
     memory.add(messages())
     place(memory, "Ines in Porto", "The sister of user moved.", 0, 3)
@@ -72,7 +72,7 @@ def test_pinned_memos_are_always_chosen(open_memory: Open) -> None:
 
 
 def test_more_options_than_fit_are_narrowed_down_by_search(open_memory: Open) -> None:
-    llm = ScriptedLLM(["1"])
+    llm = FakeLLM(["1"])
     memory = open_memory(llm=llm)
     memory.add(messages(60))
     for n in range(60):

@@ -19,7 +19,7 @@ from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages
 from treering import Memory
 from treering.errors import LLMReplyError, LLMUnavailable
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.views.memos.record import Memo
 
 WAIT_S = 20.0
@@ -58,7 +58,7 @@ def lines_of(memory: Memory, memos: list[Memo]) -> list[int]:
 
 
 def test_due_lines_become_memos_and_the_last_exchange_stays_recent(open_memory: Open) -> None:
-    llm = ScriptedLLM([FIRST])
+    llm = FakeLLM([FIRST])
     memory = open_memory(llm=llm)
     memory.add(messages())
     porto, boat, dinner = written(memory)
@@ -83,7 +83,7 @@ def test_a_claim_that_its_lines_do_not_support_is_marked_and_not_served(
 ) -> None:
     summary = "The sister of user moved to Porto, which is a beautiful city. The rent is 950."
     rows = topics(("Ines in Porto", summary, 4), ("boat", "user will call the sailmaker.", 10))
-    memory = open_memory(llm=ScriptedLLM([rows, "none of them"]))
+    memory = open_memory(llm=FakeLLM([rows, "none of them"]))
     memory.configure(preset)
     memory.add(messages())
     porto = written(memory)[0]
@@ -104,7 +104,7 @@ def test_without_a_model_nothing_is_written_and_nothing_breaks(
 
 
 def test_a_model_that_is_down_delays_and_loses_nothing(open_memory: Open) -> None:
-    llm = ScriptedLLM([LLMUnavailable("down"), FIRST])
+    llm = FakeLLM([LLMUnavailable("down"), FIRST])
     memory = open_memory(llm=llm)
     memory.add(messages(10))
     assert "memo" not in memory.stats().pending
@@ -122,7 +122,7 @@ def test_one_conversation_that_fails_does_not_hold_up_the_others(open_memory: Op
     def answer(request: Request) -> str | Exception:
         return LLMUnavailable("down") if "Line number" in request.text else FIRST
 
-    memory = open_memory(llm=ScriptedLLM(answer))
+    memory = open_memory(llm=FakeLLM(answer))
     memory.add(messages(12, start=100), source="broken")
     memory.add(messages(), source="sound")
     with pytest.raises(LLMUnavailable):
@@ -137,20 +137,20 @@ def test_a_crash_between_the_call_and_storing_asks_again(open_memory: Open, path
     def crash(_: Request) -> None:
         raise Crash
 
-    first = open_memory(llm=ScriptedLLM([FIRST], before_reply=crash))
+    first = open_memory(llm=FakeLLM([FIRST], before_reply=crash))
     first.add(messages())
     with pytest.raises(Crash):
         first.memos.settle()
     first.close()
-    again = open_memory(path, llm=ScriptedLLM([FIRST]))
+    again = open_memory(path, llm=FakeLLM([FIRST]))
     assert again.memos.list() == []
     assert again.stats().pending["memo"] == 1
     assert lines_of(again, written(again)) == list(range(10))
 
 
 def test_of_two_who_write_the_same_lines_one_stores(open_memory: Open, path: Path) -> None:
-    second = open_memory(path, llm=ScriptedLLM([FIRST]))
-    llm = ScriptedLLM([FIRST], before_reply=lambda _: second.memos.settle())
+    second = open_memory(path, llm=FakeLLM([FIRST]))
+    llm = FakeLLM([FIRST], before_reply=lambda _: second.memos.settle())
     memory = open_memory(llm=llm)
     memory.add(messages())
     assert len(written(memory)) == 3
@@ -159,7 +159,7 @@ def test_of_two_who_write_the_same_lines_one_stores(open_memory: Open, path: Pat
 
 
 def test_what_another_settler_queues_meanwhile_stays_queued(open_memory: Open, path: Path) -> None:
-    second = open_memory(path, llm=ScriptedLLM([LLMUnavailable("down")]))
+    second = open_memory(path, llm=FakeLLM([LLMUnavailable("down")]))
     llm = Counting(one_topic)
     memory = open_memory(llm=llm)
     memory.add(messages())
@@ -174,7 +174,7 @@ def test_what_another_settler_queues_meanwhile_stays_queued(open_memory: Open, p
     assert memory.stats().pending["memo"] == 1
 
 
-class Counting(ScriptedLLM):
+class Counting(FakeLLM):
     """A model, before whose first count of tokens something else happens."""
 
     meanwhile: Callable[[], object] | None = None
@@ -189,13 +189,13 @@ class Counting(ScriptedLLM):
 def test_a_change_imported_after_settling_replaces_what_it_stands_for(
     open_memory: Open, tmp_path: Path
 ) -> None:
-    memory = open_memory(llm=ScriptedLLM([FIRST]))
+    memory = open_memory(llm=FakeLLM([FIRST]))
     memory.add(messages())
     before = list(memory.export())
     porto, boat, _ = written(memory)
     memory.memos.edit(porto.id, pinned=True)
     memory.memos.edit(boat.id, topic="sails")
-    with open_memory(tmp_path / "other.db", llm=ScriptedLLM([FIRST])) as other:
+    with open_memory(tmp_path / "other.db", llm=FakeLLM([FIRST])) as other:
         other.import_(before)
         other.memos.settle()
         other.import_(memory.export())
@@ -226,7 +226,7 @@ def test_an_error_that_quotes_a_line_forgotten_meanwhile_is_not_kept(
         [line] = [one for one in other.entries() if SECRET in one.text]
         other.forget(line.id)
 
-    memory = open_memory(llm=ScriptedLLM(quoting, before_reply=forget))
+    memory = open_memory(llm=FakeLLM(quoting, before_reply=forget))
     memory.add(lines)
     with pytest.raises(LLMUnavailable):
         memory.memos.settle()
@@ -245,7 +245,7 @@ def change_to(open_memory: Open, what: Callable[[Memory, str], object]) -> Memor
             done.set()
             what(other, next(other.entries(source="chat")).id)
 
-    memory = open_memory(llm=ScriptedLLM(one_topic, before_reply=interfere))
+    memory = open_memory(llm=FakeLLM(one_topic, before_reply=interfere))
     memory.add(messages(13))
     memory.memos.settle()
     return memory
@@ -263,7 +263,7 @@ def test_what_was_written_about_a_line_that_went_is_dropped(open_memory: Open, e
 
 def test_a_topic_that_comes_up_again_extends_its_memo(open_memory: Open) -> None:
     again = topics(("Boats", "The boat sails again.", 4), ("numbers", "Lines.", 10))
-    memory = open_memory(llm=ScriptedLLM([FIRST, again]))
+    memory = open_memory(llm=FakeLLM([FIRST, again]))
     memory.add(messages(22))
     memos = {memo.topic: memo for memo in written(memory)}
     assert set(memos) == {"Ines in Porto", "boat", "dinner", "numbers"}
@@ -273,14 +273,14 @@ def test_a_topic_that_comes_up_again_extends_its_memo(open_memory: Open) -> None
 
 
 def test_a_memo_does_not_grow_without_end(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(one_topic))
+    memory = open_memory(llm=FakeLLM(one_topic))
     memory.add(messages(82))
     memos = written(memory)
     assert [(one.topic, len(one.entry_ids)) for one in memos] == [("talk", 60), ("talk", 20)]
 
 
 def test_a_deleted_memo_is_not_written_again(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([FIRST]))
+    memory = open_memory(llm=FakeLLM([FIRST]))
     memory.add(messages())
     for memo in written(memory):
         memory.memos.delete(memo.id)
@@ -292,7 +292,7 @@ def test_a_deleted_memo_is_not_written_again(open_memory: Open) -> None:
 def test_a_reply_that_cannot_be_read_leaves_one_entry_for_all_lines(
     open_memory: Open, script: list[str | Exception]
 ) -> None:
-    memory = open_memory(llm=ScriptedLLM(script))
+    memory = open_memory(llm=FakeLLM(script))
     memory.add(messages())
     [memo] = written(memory)
     assert (memo.topic, memo.origin) == ("NOTO", "fallback")
@@ -300,7 +300,7 @@ def test_a_reply_that_cannot_be_read_leaves_one_entry_for_all_lines(
 
 
 def test_a_fallback_is_asked_about_again_on_demand(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(["no", "no", "no", "no", FIRST]))
+    memory = open_memory(llm=FakeLLM(["no", "no", "no", "no", FIRST]))
     memory.add(messages())
     before = written(memory)
     memory.memos.settle(upgrade=True)
@@ -346,7 +346,7 @@ def test_every_line_is_recent_or_in_exactly_one_memo_whatever_happens(
 ) -> None:
     """Lines come and are forgotten; the model partitions, fails, or talks nonsense."""
     path = tmp_path_factory.mktemp("any") / "life.db"
-    llm = ScriptedLLM(whatever(seed))
+    llm = FakeLLM(whatever(seed))
     with Memory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
         said = 0
         for more, gone in steps:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.llm.contract import Reply, Usage
-from treering.llm.scripted import Line, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line
 from treering.views.memos.record import NOTO, number_lines, one_line
 from treering.views.memos.write import Part, partition
 
@@ -21,19 +21,19 @@ GOOD = json.dumps([WORRY, TAXI])
 
 
 def parts(*replies: Line) -> tuple[tuple[tuple[str, int, int], ...], bool]:
-    made = partition(ScriptedLLM(replies), LINES)
+    made = partition(FakeLLM(replies), LINES)
     return tuple((one.topic, one.start, one.end) for one in made.parts), made.is_fallback
 
 
 def test_a_reply_of_the_papers_form_is_taken_as_it_is() -> None:
-    llm = ScriptedLLM([GOOD])
+    llm = FakeLLM([GOOD])
     made = partition(llm, LINES)
     assert made.parts == (Part(**WORRY), Part(**TAXI))  # type: ignore[arg-type]
     assert (made.is_fallback, made.writer, made.usage.calls) == (False, "scripted", 1)
 
 
 def test_the_paper_s_prompt_is_as_printed() -> None:
-    llm = ScriptedLLM([GOOD])
+    llm = FakeLLM([GOOD])
     partition(llm, LINES, "printed")
     [printed] = [request.text for request in llm.requests]
     assert "a 10-line Task Conversation" in printed
@@ -45,7 +45,7 @@ def test_the_paper_s_prompt_is_as_printed() -> None:
 def test_what_does_not_fit_is_said_and_asked_for_again() -> None:
     wrong = [json.dumps([{**WORRY, "start": 2}, {**TAXI, "start": 1}]), "[]"]
     for reply, problem in zip(wrong, ("start at lines [2, 1]", "the list is empty"), strict=True):
-        llm = ScriptedLLM([reply, GOOD])
+        llm = FakeLLM([reply, GOOD])
         made = partition(llm, LINES)
         assert problem in llm.requests[1].text
         assert not made.is_fallback
@@ -74,7 +74,7 @@ def test_ranges_that_are_not_in_order_are_not_guessed(starts: tuple[int, int]) -
 
 def test_after_two_replies_that_do_not_fit_one_entry_keeps_all_lines() -> None:
     wrong = json.dumps([{"topic": "gardens", "summary": "Of gardens."}])
-    made = partition(ScriptedLLM([wrong, "I cannot."]), LINES)
+    made = partition(FakeLLM([wrong, "I cannot."]), LINES)
     assert made.is_fallback
     assert made.parts == (Part(NOTO, "Partial dialogs about: line or gardens.", 1, 10),)
     assert made.usage.calls == 2
@@ -132,7 +132,7 @@ _REPLIES = st.one_of(
 
 @given(first=_REPLIES, second=_REPLIES)
 def test_any_reply_leaves_parts_that_cover_every_line_once(first: str, second: str) -> None:
-    made = partition(ScriptedLLM([first, second]), LINES)
+    made = partition(FakeLLM([first, second]), LINES)
     covered = [line for one in made.parts for line in range(one.start, one.end + 1)]
     assert covered == list(range(1, len(LINES) + 1))
 
@@ -142,11 +142,11 @@ def test_a_topic_copied_from_the_prompt_is_refused() -> None:
         {"topic": "banana", "summary": "user talks banana with bot.", "start": 1, "end": 5},
         {"topic": "gardens", "summary": "user talks about gardens.", "start": 6, "end": 10},
     ]
-    llm = ScriptedLLM([json.dumps(copied), GOOD])
+    llm = FakeLLM([json.dumps(copied), GOOD])
     assert [one.topic for one in partition(llm, LINES, "printed").parts] == ["worry", "taxi"]
     assert "'banana' is from the example" in llm.requests[1].text
     fruit = tuple(f"user: a banana, line {n}" for n in range(1, 11))
-    assert not partition(ScriptedLLM([json.dumps(copied)]), fruit).is_fallback
+    assert not partition(FakeLLM([json.dumps(copied)]), fruit).is_fallback
 
 
 def test_a_topic_names_only_what_its_lines_do() -> None:
@@ -166,7 +166,7 @@ def test_a_topic_names_only_what_its_lines_do() -> None:
         )
         first = {"topic": topic, "summary": "user has gardens.", "start": 1, "end": 2}
         rest = {"topic": "leaving", "summary": "user leaves.", "start": 3, "end": 3}
-        made = partition(ScriptedLLM([json.dumps([first, rest])]), lines)
+        made = partition(FakeLLM([json.dumps([first, rest])]), lines)
         assert made.parts[0].topic == (topic if kept else "gardens or Porto")
 
 
@@ -191,7 +191,7 @@ def test_what_a_speaker_says_cannot_leave_its_line(text: str) -> None:
 
 
 def test_long_lines_are_cut_to_fit_the_window_and_none_is_left_out() -> None:
-    llm = ScriptedLLM([GOOD, GOOD], context_window=2048)
+    llm = FakeLLM([GOOD, GOOD], context_window=2048)
     for wording in ("plain", "printed"):
         partition(llm, tuple(f"user: {'word ' * 2000}" for _ in LINES), wording)
         prompt = llm.requests[-1].text

@@ -17,12 +17,12 @@ from treering.errors import (
     TreeringError,
     UnknownName,
 )
-from treering.llm.scripted import Line, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line
 from treering.llm.tokens import estimate_tokens
 
 
-def remembering(open_memory: Open, *lines: Line) -> tuple[Memory, ScriptedLLM]:
-    llm = ScriptedLLM(lines)
+def remembering(open_memory: Open, *lines: Line) -> tuple[Memory, FakeLLM]:
+    llm = FakeLLM(lines)
     memory = open_memory(llm=llm)
     memory.add("Ana's sister moved to Porto.", source="diary", at="2026-05-03")
     memory.add("Ben rows on the river.", source="novel.txt")
@@ -126,7 +126,7 @@ def test_the_budget_bounds_the_whole_prompt(open_memory: Open) -> None:
 
 
 def test_the_answer_has_room_in_the_window_of_the_model(open_memory: Open) -> None:
-    llm = ScriptedLLM(["In Porto [1]."], context_window=900)
+    llm = FakeLLM(["In Porto [1]."], context_window=900)
     memory = open_memory(llm=llm)
     memory.add([{"content": f"Ana's sister wrote letter {n} from Porto."} for n in range(200)])
     memory.ask("Where does Ana's sister live?", budget=5_000)

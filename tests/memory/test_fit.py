@@ -10,7 +10,7 @@ from tests.conftest import Open
 from tests.memory.test_suggest import reply, voices
 from treering import Memory
 from treering.errors import InputError
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.search.relations.registry import DEFAULTS
 from treering.views.fit import pseudo_queries
 
@@ -49,7 +49,7 @@ def test_fit_reports_and_the_space_follows_what_is_kept(open_memory: Open) -> No
 
 
 def test_fit_keeps_a_relation_that_a_model_suggested(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([reply("chat: speaker @ 0.5")]))
+    memory = open_memory(llm=FakeLLM([reply("chat: speaker @ 0.5")]))
     memory.add(voices(), source="hall")
     [suggestion] = memory.suggest_relations()
     assert suggestion.report is not None

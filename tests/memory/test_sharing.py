@@ -15,7 +15,7 @@ from tests.embedders import HashingEmbedder
 from tests.examples import examples
 from treering import Hit, Memory
 from treering.errors import InputError, UnknownName, UnknownSpace
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 pytestmark = pytest.mark.both_engines
 
@@ -145,7 +145,7 @@ def test_a_space_of_another_model_is_asked_by_its_own(ana: Memory, open_memory: 
 
 
 def test_ask_and_chat_see_all_spaces(open_memory: Open, ana: Memory) -> None:
-    llm = ScriptedLLM(["The office opens in June [1]."] * 3)
+    llm = FakeLLM(["The office opens in June [1]."] * 3)
     talking = open_memory(space="ana", llm=llm)
     answer = talking.ask("When does the office open?", spaces=BOTH)
     assert answer.citations[0].hits[0].space in BOTH

@@ -15,7 +15,7 @@ from treering.errors import InputError, LLMError, UnknownMemory, UnknownName, Un
 from treering.journal.open import open_database
 from treering.journal.space import names
 from treering.journal.sqlite import scrub
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.serve import keys
 from treering.views import erase
 
@@ -33,7 +33,7 @@ def _bytes(path: Path) -> bytes:
 
 def _lived_in(open_memory: Open, space: str, code: Path) -> Memory:
     """A space with something in every view."""
-    llm = ScriptedLLM(["A summary of what Ana said."] * 50)
+    llm = FakeLLM(["A summary of what Ana said."] * 50)
     memory = open_memory(space=space, llm=llm)
     memory.add(TEXTS, source=f"{space}/chat", metadata={"of": space})
     memory.add("A note on the harbour of Porto.", source="notes")
@@ -227,7 +227,7 @@ READS: list[Callable[[Memory], object]] = [
 
 def test_reading_a_space_that_is_not_there_is_an_error(open_memory: Open) -> None:
     open_memory(space="home").add("I live in Porto.")
-    typo = open_memory(space="hoem", llm=ScriptedLLM([]))
+    typo = open_memory(space="hoem", llm=FakeLLM([]))
     for read in READS:
         with pytest.raises(UnknownSpace):
             read(typo)
@@ -271,7 +271,7 @@ def test_a_space_that_is_removed_while_a_model_works_for_it_stays_removed(
             other.forget_space(PERSON)
 
     memory = open_memory(
-        space=PERSON, llm=ScriptedLLM(lambda _: "yes, she moved", before_reply=removed)
+        space=PERSON, llm=FakeLLM(lambda _: "yes, she moved", before_reply=removed)
     )
     memory.add([*TEXTS, {**TEXTS[0], "content": "I moved: I live in Faro with my cat Miu now."}])
     lines = [f"Line {number} on boats." for number in range(30)]

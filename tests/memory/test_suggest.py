@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Open
 from treering.errors import InputError, JournalBusy, LLMReplyError
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.search.relations.registry import DEFAULTS
 
 
@@ -38,7 +38,7 @@ def reply(*lines: str) -> str:
 
 
 def test_a_planted_relation_is_kept_and_a_useless_one_is_not(open_memory: Open) -> None:
-    llm = ScriptedLLM([reply("chat: time(tau=60)", "chat: speaker @ 0.5", "chat: friends")])
+    llm = FakeLLM([reply("chat: time(tau=60)", "chat: speaker @ 0.5", "chat: friends")])
     memory = open_memory(llm=llm)
     memory.add(voices(), source="hall")
     useless, planted, unknown = memory.suggest_relations()
@@ -67,7 +67,7 @@ REFUSED = [
 
 def test_a_proposal_that_cannot_be_tried_is_refused_and_changes_nothing(open_memory: Open) -> None:
     batches = [REFUSED[at : at + 3] for at in range(0, len(REFUSED), 3)]
-    memory = open_memory(llm=ScriptedLLM([*(reply(*batch) for batch in batches), "[]"]))
+    memory = open_memory(llm=FakeLLM([*(reply(*batch) for batch in batches), "[]"]))
     memory.add(voices(), source="hall")
     before = memory.configure()
     for batch in batches:
@@ -82,7 +82,7 @@ def test_a_proposal_that_cannot_be_tried_is_refused_and_changes_nothing(open_mem
 def test_a_reply_without_a_list_of_proposals_changes_nothing(
     open_memory: Open, garbage: str
 ) -> None:
-    memory = open_memory(llm=ScriptedLLM([garbage, garbage]))
+    memory = open_memory(llm=FakeLLM([garbage, garbage]))
     memory.add(voices(), source="hall")
     before = memory.configure()
     with pytest.raises(LLMReplyError):
@@ -91,7 +91,7 @@ def test_a_reply_without_a_list_of_proposals_changes_nothing(
 
 
 def test_relations_of_a_preset_stay_and_too_little_text_costs_no_call(open_memory: Open) -> None:
-    llm = ScriptedLLM([])
+    llm = FakeLLM([])
     memory = open_memory(llm=llm)
     for texts in ([], [{"role": "user", "content": "Porto."}], voices()):
         if texts:
@@ -109,7 +109,7 @@ def test_settings_that_change_meanwhile_win(open_memory: Open) -> None:
     def interfere(_: Request) -> None:
         memory.configure(k=3)
 
-    memory = open_memory(llm=ScriptedLLM([reply("chat: speaker")], before_reply=interfere))
+    memory = open_memory(llm=FakeLLM([reply("chat: speaker")], before_reply=interfere))
     memory.add(voices(), source="hall")
     with pytest.raises(JournalBusy):
         memory.suggest_relations()

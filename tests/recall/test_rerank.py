@@ -14,7 +14,7 @@ from tests.plugins import install
 from tests.raised import raises
 from treering import Memory
 from treering.errors import EmbeddingError, InputError, UnknownName
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.search.rerank import LOOKED_AT
 
 TEXTS = ["Ana moved to Porto.", "Porto lies in the north.", "Ben likes Porto, and long letters."]
@@ -123,7 +123,7 @@ def test_a_rerank_server_that_fails_is_an_error(memory: Memory, act: server.Act)
 
 
 def test_the_language_model_grades_the_best(tmp_path: Path) -> None:
-    llm = ScriptedLLM(['[{"text": 2, "grade": 11}]', '[{"text": 2, "grade": 9}]'])
+    llm = FakeLLM(['[{"text": 2, "grade": 11}]', '[{"text": 2, "grade": 9}]'])
     with Memory.open(tmp_path / "m.db", embedder=HashingEmbedder(), llm=llm) as memory:
         for text in TEXTS:
             memory.add(text)

@@ -14,7 +14,7 @@ from tests.memory.test_suggest import reply, voices
 from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.search.relations.contract import Weighted, is_relation
 
 PAGE = "how-to/relations.md"
@@ -54,7 +54,7 @@ def test_the_example_of_suggestions_prints_each(
     exec(examples(PAGE, "python")[0], names)
     with Memory.open(path) as memory:
         memory.add(voices(), source="hall")
-    names["suggest"](path, ScriptedLLM([reply("chat: time(tau=60)", "chat: none")]))
+    names["suggest"](path, FakeLLM([reply("chat: time(tau=60)", "chat: none")]))
     assert capsys.readouterr().out == (
         "chat: time(tau=60) - no gain\nchat: none - it names 0 relations; a proposal is one\n"
     )

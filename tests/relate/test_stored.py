@@ -8,7 +8,7 @@ from tests.conftest import Open
 from tests.memory.test_suggest import reply, voices
 from treering import Memory
 from treering.errors import InputError
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.records import JSON, Hit
 
 QUESTION = "When does a locked account open again?"
@@ -84,7 +84,7 @@ def test_a_model_can_propose_a_key_that_it_has_seen_and_fit_keeps_it(open_memory
     def names() -> set[str]:
         return {each.relation.name for each in memory._views.planner.defaults()["chat"]}
 
-    llm = ScriptedLLM([reply("chat: same(key=team) @ 0.5")])
+    llm = FakeLLM([reply("chat: same(key=team) @ 0.5")])
     memory = open_memory(llm=llm)
     turns = [{**turn, "metadata": {"team": turn["name"]}} for turn in voices()]
     memory.add(turns, source="hall")

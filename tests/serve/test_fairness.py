@@ -19,7 +19,7 @@ import pytest
 from tests.serve.conftest import Serve
 from tests.serve.live import serving
 from treering.journal import entries
-from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line, Request
 from treering.serve.problems import StopMiddleware
 from treering.serve.threads import THREADS, Kind, Threads
 
@@ -84,7 +84,7 @@ def test_a_space_whose_model_hangs_leaves_threads_to_the_others(serve: Serve) ->
             assert go.wait(WAIT_S)
         return "Hello."
 
-    client = serve(llm=ScriptedLLM(reply))
+    client = serve(llm=FakeLLM(reply))
     crowd = THREADS["wait"] + 4
 
     def chat(number: int) -> int:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.serve.limits import Bucket
 
 JSON = {"content-type": "application/json"}
@@ -56,7 +56,7 @@ def test_a_crowd_is_told_to_come_back_and_leaves_half_of_the_places_to_other_key
 
     ana, ben = (bearer(make_key(name)) if has_keys else {} for name in ("ana", "ben"))
     most = 2 if has_keys else 1
-    client = serve(max_requests=most, llm=ScriptedLLM(["Hello."], before_reply=wait))
+    client = serve(max_requests=most, llm=FakeLLM(["Hello."], before_reply=wait))
     with ThreadPoolExecutor(1) as threads:
         chat = threads.submit(client.post, "/v1/chat", json={"message": "I am Ana."}, headers=ana)
         assert inside.wait(10)

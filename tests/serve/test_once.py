@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.errors import LLMUnavailable
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 
 KEY = {"Idempotency-Key": "b7d1-0001"}
 TEXT = {"text": "Ana moved to Porto."}
@@ -46,7 +46,7 @@ def test_spaces_do_not_share_keys(serve: Serve, make_key: MakeKey) -> None:
 
 
 def test_a_stream_that_is_sent_again_gets_the_same_answer(serve: Serve) -> None:
-    llm = ScriptedLLM(["Hello, dear Ana."])
+    llm = FakeLLM(["Hello, dear Ana."])
     client = serve(llm=llm)
     said = {"message": "I am Ana.", "stream": True}
     first = client.post("/v1/chat", json=said, headers=KEY)
@@ -67,7 +67,7 @@ def test_a_request_that_is_still_being_done_is_waited_for_and_then_refused(serve
         asked.set()
         assert go.wait(10)
 
-    client = serve(llm=ScriptedLLM(["Hello."], before_reply=wait), patience_s=0.05)
+    client = serve(llm=FakeLLM(["Hello."], before_reply=wait), patience_s=0.05)
     said = {"message": "I am Ana."}
     with ThreadPoolExecutor(1) as threads:
         first = threads.submit(client.post, "/v1/chat", json=said, headers=KEY)
@@ -87,7 +87,7 @@ def test_two_servers_of_one_file_do_a_request_once(serve: Serve, path: Path) -> 
     def wait(_: Request) -> None:
         asked.wait()
 
-    llm = ScriptedLLM(["Hello.", "A second reply."], before_reply=wait)
+    llm = FakeLLM(["Hello.", "A second reply."], before_reply=wait)
     servers = [serve(llm=llm), serve(llm=llm)]
     for server in servers:  # a route's first request changes warning filters, which threads share
         assert server.post("/v1/chat", json={}).status_code == 422
@@ -106,7 +106,7 @@ def test_two_servers_of_one_file_do_a_request_once(serve: Serve, path: Path) -> 
 
 def test_a_message_without_a_reply_is_answered_after_others_have_spoken(serve: Serve) -> None:
     """With a key it is known which message is meant, also when it is not the last one."""
-    llm = ScriptedLLM([LLMUnavailable("down"), "To Ben.", "To Ana."])
+    llm = FakeLLM([LLMUnavailable("down"), "To Ben.", "To Ana."])
     client = serve(llm=llm)
     said = {"message": "I am Ana."}
     assert client.post("/v1/chat", json=said, headers=KEY).status_code == 503
@@ -116,7 +116,7 @@ def test_a_message_without_a_reply_is_answered_after_others_have_spoken(serve: S
 
 
 def test_a_message_that_failed_and_was_forgotten_is_said_anew(serve: Serve) -> None:
-    client = serve(llm=ScriptedLLM([LLMUnavailable("down"), "Hello."]))
+    client = serve(llm=FakeLLM([LLMUnavailable("down"), "Hello."]))
     said = {"message": "I am Ana."}
     assert client.post("/v1/chat", json=said, headers=KEY).status_code == 503
     client.post("/v1/forget", json={"source": "chat"})
@@ -125,7 +125,7 @@ def test_a_message_that_failed_and_was_forgotten_is_said_anew(serve: Serve) -> N
 
 
 def test_said_again_with_another_key_a_message_is_that_requests(serve: Serve) -> None:
-    client = serve(llm=ScriptedLLM([LLMUnavailable("down"), "First.", "Second."]))
+    client = serve(llm=FakeLLM([LLMUnavailable("down"), "First.", "Second."]))
     said, other = {"message": "I am Ana."}, {"Idempotency-Key": "b7d1-0002"}
     assert client.post("/v1/chat", json=said, headers=KEY).status_code == 503
     assert client.post("/v1/chat", json=said, headers=other).json()["text"] == "First."
@@ -137,7 +137,7 @@ def test_said_again_with_another_key_a_message_is_that_requests(serve: Serve) ->
 def test_what_a_kept_reply_quotes_is_forgotten_with_it(
     serve: Serve, path: Path, stream: bool
 ) -> None:
-    client = serve(llm=ScriptedLLM(["Your cat is called Mephistopheles."]))
+    client = serve(llm=FakeLLM(["Your cat is called Mephistopheles."]))
     said = {"message": "What is my cat called?", "stream": stream}
     client.post("/v1/chat", json=said, headers=KEY)
     assert client.post("/v1/forget", json={"source": "chat"}).json()["scrubbed"]

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from tests.llm.chat_server import playing, says
 from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.journal.ledger import Quota
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.serve.metrics import log
 
 
@@ -29,7 +29,7 @@ def test_a_full_space_takes_nothing_by_any_way_and_the_others_go_on(
     serve: Serve, make_key: MakeKey
 ) -> None:
     ana, bob = bearer(make_key("ana")), bearer(make_key("bob"))
-    client = serve(quota=Quota(entries=2), llm=ScriptedLLM(["Hello."] * 3))
+    client = serve(quota=Quota(entries=2), llm=FakeLLM(["Hello."] * 3))
     for text in ("One.", "Two."):
         assert client.post("/v1/entries", json={"text": text}, headers=ana).status_code == 201
     export = client.get("/v1/export", headers=ana).text

@@ -14,7 +14,7 @@ from schemathesis.checks import not_a_server_error
 from starlette.testclient import TestClient
 
 from tests.embedders import HashingEmbedder
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.serve.app import create_app
 from treering.serve.settings import ServerSettings
 
@@ -28,7 +28,7 @@ schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 @pytest.fixture
 def schema(path: Path, tmp_path: Path) -> Iterator[Any]:
     """The description of a server that remembers something and has a language model."""
-    llm = ScriptedLLM(lambda _: "In Porto [1].")
+    llm = FakeLLM(lambda _: "In Porto [1].")
     chosen = ServerSettings(path, embedder=HashingEmbedder(), llm=llm, code_roots=(tmp_path,))
     app = create_app(chosen)
     with TestClient(app, base_url="http://localhost") as client:

@@ -20,7 +20,7 @@ from tests.raised import raises
 from tests.serve.conftest import Serve
 from treering.arrays import Floats
 from treering.errors import LLMNotConfigured, LLMUnavailable, ServerUnavailable
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.serve import spaces
 from treering.serve.app import create_app
 from treering.serve.settings import ServerSettings
@@ -147,7 +147,7 @@ def test_pending_work_is_done_while_idle_within_the_tokens_of_a_day(
     serve: Serve, path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = path if engine == "sqlite" else new_schema()
-    clock, llm = Clock(), ScriptedLLM(one_topic)
+    clock, llm = Clock(), FakeLLM(one_topic)
     monkeypatch.setattr(spaces, "today", lambda: clock.now.toordinal())
     client = serve(url=url, llm=llm)
     settler = idle_settler(client, 1, clock)
@@ -182,7 +182,7 @@ def test_a_request_ends_it_between_two_steps_and_settles_in_turn(serve: Serve) -
         if not asked:
             asked.append(opened.post("/v1/settle", params={"wait": 0}).status_code)
 
-    llm = ScriptedLLM(one_topic, before_reply=interrupt)
+    llm = FakeLLM(one_topic, before_reply=interrupt)
     opened = serve(llm=llm)
     settler = idle_settler(opened, 10**6, clock)
     opened.post("/v1/entries", json={"messages": messages(60), "source": "chat"})
@@ -217,7 +217,7 @@ def test_work_that_fails_holds_up_no_other_space_and_is_tried_again_later(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = Clock()
-    llm = ScriptedLLM(lambda _: LLMUnavailable("the reply was zebrafinch"))
+    llm = FakeLLM(lambda _: LLMUnavailable("the reply was zebrafinch"))
     client = serve(llm=llm)
     settler = idle_settler(client, 10**6, clock)
     talk = {"messages": messages(), "source": "chat"}

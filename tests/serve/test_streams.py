@@ -13,13 +13,13 @@ import pytest
 
 from tests.serve.live import serving
 from treering.llm.contract import Reply, ReplyStream, Usage
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 WAIT_S = 30
 UNDER_WAY = "treering_http_requests_under_way "
 
 
-class Pausing(ScriptedLLM):
+class Pausing(FakeLLM):
     """Says one piece, and the other once it is let go on."""
 
     def __init__(self) -> None:

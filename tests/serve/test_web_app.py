@@ -13,13 +13,13 @@ from starlette.testclient import TestClient
 from examples.web_app import create_app
 from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.testing import ScriptedLLM
+from treering.testing import FakeLLM
 
 ANA, BEN = {"X-User": "ana"}, {"X-User": "ben"}
 
 
 def test_users_share_an_application_and_no_memory(tmp_path: Path) -> None:
-    llm = ScriptedLLM(["You keep bees."])
+    llm = FakeLLM(["You keep bees."])
     with TestClient(create_app(tmp_path / "web.db", HashingEmbedder(), llm)) as client:
         [entry] = client.post("/notes", params={"note": "I keep bees."}, headers=ANA).json()
         assert client.get("/notes", params={"query": "bees"}, headers=ANA).json() == [
@@ -43,9 +43,7 @@ def test_a_missing_model_is_a_status(tmp_path: Path) -> None:
 def test_a_client_that_leaves_a_reply_may_say_its_message_again(
     tmp_path: Path, version: str
 ) -> None:
-    app = create_app(
-        tmp_path / "web.db", HashingEmbedder(), ScriptedLLM(["Too late for you.", "Hi."])
-    )
+    app = create_app(tmp_path / "web.db", HashingEmbedder(), FakeLLM(["Too late for you.", "Hi."]))
     scope: dict[str, Any] = {
         "type": "http",
         "method": "POST",

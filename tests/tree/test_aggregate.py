@@ -4,12 +4,12 @@ import pytest
 
 from tests.tree.talking import echo
 from treering.llm.contract import Reply, Usage
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.views.tree.aggregate import Aggregator
 
 
 def test_the_prompt_is_the_papers_with_both_texts_and_the_number_of_entries() -> None:
-    llm = ScriptedLLM(["Merged."])
+    llm = FakeLLM(["Merged."])
     made = Aggregator(llm).aggregate("Ana sails.", ["Ana fishes."], entries=3, limit=128)
     (request,) = llm.requests
     assert request.text.startswith("You will receive two pieces of information: New Information")
@@ -20,7 +20,7 @@ def test_the_prompt_is_the_papers_with_both_texts_and_the_number_of_entries() ->
 
 
 def test_news_that_do_not_fit_the_window_together_are_merged_in_turn() -> None:
-    llm = ScriptedLLM(echo, context_window=60)
+    llm = FakeLLM(echo, context_window=60)
     news = [f"word{number} " * 12 for number in range(4)]
     made = Aggregator(llm).aggregate("Ana sails.", news, entries=1, limit=128)
     assert made.usage.calls == len(llm.requests) == 4
@@ -29,7 +29,7 @@ def test_news_that_do_not_fit_the_window_together_are_merged_in_turn() -> None:
 
 
 def test_a_template_in_a_text_stays_a_text() -> None:
-    llm = ScriptedLLM(["Merged."])
+    llm = FakeLLM(["Merged."])
     Aggregator(llm).aggregate(
         "{new_content}", ["{n_children} {current_content}"], entries=1, limit=128
     )
@@ -47,7 +47,7 @@ def test_a_template_in_a_text_stays_a_text() -> None:
     ],
 )
 def test_a_reply_that_its_limit_cut_ends_with_a_whole_sentence(reply: str, kept: str) -> None:
-    llm = ScriptedLLM([Reply(reply, Usage(1, 10, 10), "scripted", "length")])
+    llm = FakeLLM([Reply(reply, Usage(1, 10, 10), "scripted", "length")])
     assert (
         Aggregator(llm).aggregate("Ana sails.", ["Ben fishes."], entries=1, limit=128).text == kept
     )

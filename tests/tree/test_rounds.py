@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.tree.talking import WordEmbedder, echo
 from treering import Memory
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 TALK = (
     ("user", "Ana has a boat"),
@@ -51,7 +51,7 @@ def memory(open_memory: Open) -> Memory:
 
 @pytest.mark.both_engines
 def test_a_summary_tells_of_a_round_once_though_its_reply_came_later(open_memory: Open) -> None:
-    memory = open_memory(embedder=WordEmbedder(), llm=ScriptedLLM(echo))
+    memory = open_memory(embedder=WordEmbedder(), llm=FakeLLM(echo))
     memory.configure("memtree-chat")
     for turn in (*TALK[:2], *TALK[4:6]):
         talk(memory, [turn])

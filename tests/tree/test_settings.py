@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Open
 from treering import Memory
 from treering.arrays import Floats
-from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Request
 from treering.views.tree.settings import Settings
 
 
@@ -38,7 +38,7 @@ def test_the_maximum_depth_can_be_that_of_the_tree_by_now() -> None:
 
 def calls_of(open_memory: Open, file: Path, **settings: str) -> tuple[int, Memory]:
     """How often a model is asked for four texts of one meaning, settled one by one."""
-    llm = ScriptedLLM(lambda _: "Boats and boats.")
+    llm = FakeLLM(lambda _: "Boats and boats.")
     memory = open_memory(file, embedder=Alike(), llm=llm)
     memory.tree.replant(max_depth=2, **settings)  # type: ignore[arg-type]
     for number in range(4):
@@ -66,7 +66,7 @@ def test_a_summary_has_as_many_tokens_as_its_depth_allows(open_memory: Open) -> 
         asked.append(request)
         return "Boats and boats."
 
-    memory = open_memory(embedder=Alike(), llm=ScriptedLLM(reply, context_window=4096))
+    memory = open_memory(embedder=Alike(), llm=FakeLLM(reply, context_window=4096))
     memory.tree.replant(summary_tokens=200, deeper_tokens=67)
     for number in range(3):
         memory.add(f"Boats {number}.", source=f"n{number}", kind="text")

@@ -18,7 +18,7 @@ from treering.errors import (
     UnknownNode,
     ViewError,
 )
-from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line, Request
 from treering.memory import Memory
 from treering.views.tree.node import TreeNode
 
@@ -111,7 +111,7 @@ def test_two_who_write_in_turn_grow_one_tree(path: Path, memory: Memory, tmp_pat
 
 
 def test_a_model_is_asked_once_a_summary_however_many_inserts_touched_it(path: Path) -> None:
-    llm = ScriptedLLM(echo)
+    llm = FakeLLM(echo)
     with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
         fill(memory)
         memory.tree.settle()
@@ -134,7 +134,7 @@ def test_at_least_six_calls_run_at_once_and_an_add_does_not_wait_for_them(path: 
             together.wait(WAIT_S)
         assert go_on.wait(WAIT_S)
 
-    llm = ScriptedLLM(echo, before_reply=hold)
+    llm = FakeLLM(echo, before_reply=hold)
     with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
         for topic in range(6):
             for half in ("first", "second"):
@@ -155,7 +155,7 @@ def test_at_least_six_calls_run_at_once_and_an_add_does_not_wait_for_them(path: 
 def test_forgetting_makes_exactly_the_ancestors_anew_and_nothing_erased_is_left(
     path: Path,
 ) -> None:
-    llm = ScriptedLLM(echo)
+    llm = FakeLLM(echo)
     with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
         fill(memory)
         memory.tree.settle()
@@ -178,7 +178,7 @@ def test_forgetting_makes_exactly_the_ancestors_anew_and_nothing_erased_is_left(
 
 @contextmanager
 def settling_while_asked_about(
-    memory: Callable[[ScriptedLLM], Memory], word: str, answer: Callable[[Request], Line] = echo
+    memory: Callable[[FakeLLM], Memory], word: str, answer: Callable[[Request], Line] = echo
 ) -> Iterator[Memory]:
     """A full memory whose settlement waits in every call that shows the model a word."""
     asked, go_on = threading.Event(), threading.Event()
@@ -192,7 +192,7 @@ def settling_while_asked_about(
         with suppress(LLMUnavailable):
             opened.tree.settle()
 
-    with memory(ScriptedLLM(answer, before_reply=hold)) as opened:
+    with memory(FakeLLM(answer, before_reply=hold)) as opened:
         fill(opened)
         settling = threading.Thread(target=settle)
         settling.start()
@@ -206,19 +206,19 @@ def settling_while_asked_about(
 
 
 @pytest.fixture
-def opening(path: Path) -> Callable[[ScriptedLLM], Memory]:
+def opening(path: Path) -> Callable[[FakeLLM], Memory]:
     return lambda llm: Memory.open(path, embedder=WordEmbedder(), llm=llm)
 
 
 def test_what_is_forgotten_while_a_summary_is_written_does_not_get_into_it(
-    path: Path, opening: Callable[[ScriptedLLM], Memory]
+    path: Path, opening: Callable[[FakeLLM], Memory]
 ) -> None:
     with settling_while_asked_about(opening, "anchor") as memory:
         receipt = memory.forget(source="note 11")
         assert receipt.scrubbed
         assert receipt.views["summaries"] > 0
     assert b"anchor" not in path.read_bytes()
-    with opening(ScriptedLLM(echo)) as memory:
+    with opening(FakeLLM(echo)) as memory:
         assert not any("anchor" in node.text for node in memory.tree.nodes())
         assert memory.settle().pending == {}
         assert not any("anchor" in node.text for node in memory.tree.nodes())
@@ -227,7 +227,7 @@ def test_what_is_forgotten_while_a_summary_is_written_does_not_get_into_it(
 
 
 def test_why_a_call_failed_is_not_noted_if_what_it_was_about_is_forgotten_meanwhile(
-    path: Path, opening: Callable[[ScriptedLLM], Memory]
+    path: Path, opening: Callable[[FakeLLM], Memory]
 ) -> None:
     def quoting(request: Request) -> Line:
         return LLMUnavailable(f"cannot summarise {request.text[-200:]}")
@@ -242,7 +242,7 @@ def test_an_upgrade_lets_the_model_rewrite_what_was_extracted(path: Path, memory
     memory.tree.settle()
     with pytest.raises(LLMNotConfigured):
         memory.settle(upgrade=True)
-    with Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(echo)) as better:
+    with Memory.open(path, embedder=WordEmbedder(), llm=FakeLLM(echo)) as better:
         better.tree.settle()
         assert {node.made_by for node in summaries(better)} == {"extractive"}
         better.settle(upgrade=True)
@@ -368,7 +368,7 @@ def test_settings_travel_with_an_export_and_nonsense_is_refused(
 
 
 def test_a_tree_that_nobody_uses_costs_no_call(open_memory: Open) -> None:
-    llm = ScriptedLLM([])
+    llm = FakeLLM([])
     memory = open_memory(llm=llm)
     fill(memory)
     assert memory.settle().pending == {}
@@ -380,7 +380,7 @@ def test_a_tree_that_nobody_uses_costs_no_call(open_memory: Open) -> None:
 
 def test_what_the_texts_do_not_support_is_left_out_of_a_summary(open_memory: Open) -> None:
     said = "Ana is saving for a boat. The boat costs 9000 euros and was built in Trieste."
-    memory = open_memory(llm=ScriptedLLM(lambda _: said))
+    memory = open_memory(llm=FakeLLM(lambda _: said))
     memory.add("Ana is saving for a boat with a red sail.", source="a")
     memory.add("Ana is saving for a boat, a small one.", source="b")
     memory.tree.settle()
@@ -390,7 +390,7 @@ def test_what_the_texts_do_not_support_is_left_out_of_a_summary(open_memory: Ope
 
 
 def test_a_summary_that_no_text_supports_is_drawn_from_the_texts(open_memory: Open) -> None:
-    llm = ScriptedLLM(lambda _: "A critical issue in Trieste necessitates 3 committees.")
+    llm = FakeLLM(lambda _: "A critical issue in Trieste necessitates 3 committees.")
     memory = open_memory(llm=llm)
     memory.add("Ana is saving for a boat with a red sail.", source="a")
     memory.add("Ana is saving for a boat, a small one.", source="b")

@@ -19,7 +19,7 @@ from tests.tune.full_disk import files_of_at_most
 from treering.errors import InputError, LLMNotConfigured
 from treering.llm.contract import LLM, Message, memo_model
 from treering.llm.local import LocalLLM
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.llm.settings import open_llm
 from treering.tune.adapter import LowRank, ModelFacts, model_facts, write_adapter
 
@@ -89,7 +89,7 @@ def test_what_writes_memos_is_named_after_both_files(model: LocalLLM) -> None:
 
 
 def test_a_model_without_an_adapter_writes_memos_itself() -> None:
-    llm = ScriptedLLM([])
+    llm = FakeLLM([])
     assert memo_model(llm) is llm
 
 

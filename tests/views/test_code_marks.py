@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import Open
 from tests.memo.talk import place
 from treering import Memory
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 pytestmark = pytest.mark.both_engines
 
@@ -18,7 +18,7 @@ TALK = "parse() never retries when the server is busy."
 @pytest.fixture
 def changed(open_memory: Open) -> Memory:
     """A talk about a definition, and a round that changed it afterwards."""
-    memory = open_memory(llm=ScriptedLLM(lambda _: "A summary."))
+    memory = open_memory(llm=FakeLLM(lambda _: "A summary."))
     memory.add([{"role": "user", "content": TALK, "at": "2026-01-01"}], source="talk")
     memory.code.record(
         "Retry while the server is busy",

@@ -18,7 +18,7 @@ from treering import Memory
 from treering.errors import LLMUnavailable, ViewError
 from treering.journal.contract import Reader, Writer
 from treering.journal.sqlite.database import SqliteDatabase
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.views import settle
 from treering.views.contract import view_states
 
@@ -49,13 +49,13 @@ def test_memos_stay_until_a_model_has_written_them_again(full: Memory, open_memo
     full.memos.edit(boat.id, topic="A person's own words")
     before = picture(full, "memo")
     full.close()
-    down = open_memory(llm=ScriptedLLM([LLMUnavailable("down")] * 20))
+    down = open_memory(llm=FakeLLM([LLMUnavailable("down")] * 20))
     with pytest.raises(LLMUnavailable):
         down.rebuild("memo")
     assert picture(down, "memo") == before
     assert down.stats().outdated == ("memo",)
     down.close()
-    memory = open_memory(llm=ScriptedLLM(one_topic))
+    memory = open_memory(llm=FakeLLM(one_topic))
     memory.rebuild("memo")
     topics = [memo.topic for memo in memory.memos.list()]
     assert topics == ["A person's own words", "talk"]

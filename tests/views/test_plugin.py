@@ -13,7 +13,7 @@ from tests.views.conftest import PLUGIN
 from tests.views.pictures import rows
 from treering import Memory
 from treering.errors import ViewError
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 
 LOUD = "The server is ON FIRE, call BERTA at once."
 SHOUTED = "it was shouted"
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("shouting")
 
 @pytest.fixture
 def loud(open_memory: Open) -> Memory:
-    memory = open_memory(llm=ScriptedLLM(lambda request: request.messages[-1].content))
+    memory = open_memory(llm=FakeLLM(lambda request: request.messages[-1].content))
     memory.add([{"role": "user", "content": LOUD}], source="alarm")
     memory.add("Nobody raised their voice.", source="calm")
     return memory

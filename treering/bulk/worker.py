@@ -9,8 +9,10 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, Final, Protocol, Self
 
 from treering.arrays import Floats
@@ -33,6 +35,9 @@ TASK_CHARS: Final = 1 << 16
 
 MAX_LOST: Final = 3
 """A task is given up after so many workers ended over it."""
+
+END_S: Final = 2.0
+"""Tasks that have begun take a fraction of it, unless an endpoint hangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +112,44 @@ class Worker:
 class WorkerThreads:
     """A ``WorkerPool`` of threads: a model computes without Python's lock.
 
-    A context manager: at its end it waits for tasks that have begun.
+    A context manager: at its end it waits a little for tasks that have begun. One that hangs ends
+    with the process.
     """
 
     def __init__(self, embedder: Embedder, size: int) -> None:
         self.size = size
         is_bundled = embedder.name == MiniLM.name
         self._worker = Worker(MiniLM.name if is_bundled else embedder)
-        self._threads = ThreadPoolExecutor(size)
+        self._due: SimpleQueue[tuple[Future[Derived], WorkerTask] | None] = SimpleQueue()
+        self._is_over = False
+        self._threads = [Thread(target=self._work, daemon=True) for _ in range(size)]
+        for thread in self._threads:
+            thread.start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._threads.shutdown(cancel_futures=True)
+        self._is_over = True
+        for _ in self._threads:
+            self._due.put(None)
+        end = time.monotonic() + END_S
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
 
     def submit(self, task: WorkerTask) -> Future[Derived]:
         """See ``WorkerPool``."""
-        return self._threads.submit(self._worker.derive, task)
+        pending: Future[Derived] = Future()
+        self._due.put((pending, task))
+        return pending
+
+    def _work(self) -> None:
+        while (due := self._due.get()) is not None and not self._is_over:
+            pending, task = due
+            try:
+                pending.set_result(self._worker.derive(task))
+            except BaseException as error:  # the caller of ``collect`` gets it
+                pending.set_exception(error)
 
     def collect(self, pending: Future[Derived]) -> Derived:
         """See ``WorkerPool``."""

@@ -37,7 +37,7 @@ class ScriptExhausted(AssertionError):
     """There were more calls than lines in the script."""
 
 
-class ScriptedLLM:
+class FakeLLM:
     """A language model for tests: give it as ``llm`` when a memory is opened.
 
     It replies with the lines of ``script`` in order, or with the result of calling ``script`` with

@@ -11,7 +11,7 @@ from tests.embedders import HashingEmbedder
 from tests.embedders import down as refuses
 from treering.arrays import Floats
 from treering.errors import LLMUnavailable
-from treering.llm.scripted import Line, Request, ScriptedLLM
+from treering.llm.scripted import FakeLLM, Line, Request
 
 
 class ForgetfulEmbedder(HashingEmbedder):
@@ -55,21 +55,21 @@ def pausing(argument: str) -> HashingEmbedder:
     return HashingEmbedder("pausing", tamper=pause)
 
 
-def llm(script: str) -> ScriptedLLM:
+def llm(script: str) -> FakeLLM:
     """A model that says the lines of a file."""
-    return ScriptedLLM(Path(script).read_text("utf-8").splitlines())
+    return FakeLLM(Path(script).read_text("utf-8").splitlines())
 
 
-def down(argument: str) -> ScriptedLLM:
+def down(argument: str) -> FakeLLM:
     """A language model that cannot be reached."""
 
     def line(request: Request) -> Line:
         return LLMUnavailable("nobody answers")
 
-    return ScriptedLLM(line)
+    return FakeLLM(line)
 
 
-def silent(argument: str) -> ScriptedLLM:
+def silent(argument: str) -> FakeLLM:
     """A language model that says that it was asked and never answers."""
 
     def line(request: Request) -> Line:
@@ -77,4 +77,4 @@ def silent(argument: str) -> ScriptedLLM:
         threading.Event().wait()
         return ""
 
-    return ScriptedLLM(line)
+    return FakeLLM(line)

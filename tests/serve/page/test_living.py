@@ -13,7 +13,7 @@ from tests.embedders import HashingEmbedder
 from tests.serve.live import serving
 from tests.serve.page.conftest import Visit
 from treering import Memory
-from treering.llm.scripted import ScriptedLLM
+from treering.llm.scripted import FakeLLM
 from treering.views.tree import grow
 
 START = datetime(2026, 1, 3, 9, tzinfo=UTC)
@@ -128,7 +128,7 @@ def test_markdown_is_formatted_and_nothing_in_it_acts(visit: Visit, life: Path) 
 def test_a_question_is_answered_with_its_prompt_and_where_it_comes_from(
     visit: Visit, life: Path
 ) -> None:
-    llm = ScriptedLLM(["A **new sail** [1]."])
+    llm = FakeLLM(["A **new sail** [1]."])
     with serving(url=life, llm=llm) as url:
         page = visit(url, "chat")
         page.get_by_label("Your question or message").fill("What does the boat need?")
@@ -146,7 +146,7 @@ def test_a_question_is_answered_with_its_prompt_and_where_it_comes_from(
 
 
 def test_a_chat_is_remembered_and_shown_again(visit: Visit, life: Path) -> None:
-    with serving(url=life, llm=ScriptedLLM(["Faro is lovely."])) as url:
+    with serving(url=life, llm=FakeLLM(["Faro is lovely."])) as url:
         page = visit(url, "chat?how=chat&source=holidays")
         page.get_by_label("Your question or message").fill("I am in Faro.")
         page.get_by_role("button", name="Send").click()
@@ -247,7 +247,7 @@ def test_looking_at_an_entry_does_not_wait_for_the_tree(visit: Visit, life: Path
 def test_forgetting_tells_what_a_model_said_of_it_and_why_it_fails(
     visit: Visit, path: Path
 ) -> None:
-    llm = ScriptedLLM(["Ann lives in Porto, by the river."])
+    llm = FakeLLM(["Ann lives in Porto, by the river."])
     with Memory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
         [entry_id] = memory.add("Ann lives in Porto.").ids
         memory.chat("Where does Ann live?")
