@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering.arrays import Floats
-from treering.ingest import intake
+from treering.ingest import items
 from treering.split.stream import MAX_ENTRY_CHARS, pieces, read_text
 from treering.views import follow
 
@@ -51,7 +51,7 @@ def test_a_chat_of_any_length_is_taken_in_as_a_stream(
     open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What grows is the receipt's ids and the marks of what was said: some bytes a message."""
-    monkeypatch.setattr(intake, "READ_AHEAD_ITEMS", 100)
+    monkeypatch.setattr(items, "READ_AHEAD_ITEMS", 100)
     monkeypatch.setattr(follow, "BATCH_ENTRIES", 64)
     few, many = 600, 1_800  # both are more than views read at once
     small = open_memory(tmp_path / "small.db", embedder=Constant(dimension=4))

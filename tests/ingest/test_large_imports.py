@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.conftest import Open
 from tests.ingest.import_process import COUNT, killed, lines, text_of
 from treering.errors import InputError
-from treering.ingest import intake
+from treering.ingest import items
 
 
 def superseded(older: int, newer: int) -> str:
@@ -62,7 +63,7 @@ def test_an_import_says_what_holds_of_a_text_that_is_here_under_another_id(
 def test_an_import_is_read_in_parts_and_all_or_nothing(
     open_memory: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "READ_AHEAD_ITEMS", 7)
+    monkeypatch.setattr(items, "READ_AHEAD_ITEMS", 7)
     memory = open_memory(space="new")
     with pytest.raises(InputError):
         memory.import_([*lines(20), "{"])
@@ -72,6 +73,23 @@ def test_an_import_is_read_in_parts_and_all_or_nothing(
     newer = memory.get(f"{1:016x}").superseded_by
     assert newer is not None
     assert newer.entry_id == f"{15:016x}"
+
+
+@pytest.mark.both_engines
+def test_an_import_lets_others_write_while_it_is_read(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(items, "READ_AHEAD_ITEMS", 7)
+    memory = open_memory()
+
+    def slow() -> Iterator[str]:
+        for number, line in enumerate(lines(20)):
+            if number == 15:
+                memory.add("a note that comes meanwhile")
+            yield line
+
+    assert memory.import_(slow()).added == 20
+    assert memory.stats().entries == 21
 
 
 @pytest.mark.both_engines

@@ -18,7 +18,7 @@ from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, text_drafts, with_keys
 from treering.ingest.files import FileContent, FilePart
 from treering.ingest.folder import KnownFolder
-from treering.ingest.items import Item, Plan, SameText, store_items, supersede
+from treering.ingest.items import Item, Plan, SameText, read_items, store_items, supersede
 from treering.journal import entries, ledger, sources, writing
 from treering.journal.contract import Reader
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
@@ -45,9 +45,6 @@ Check = Callable[[], None]
 
 BATCH_ENTRIES = 32
 """Of a file that are in main memory at a time."""
-
-READ_AHEAD_ITEMS = 10_000
-"""Of messages or an import that are read before their transaction begins."""
 
 MAX_GONE = 0.5
 """Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
@@ -351,30 +348,19 @@ class Intake:
         record: Record | None = None,
         check: Check = lambda: None,
     ) -> Receipt:
-        """Store items in one transaction.
+        """Store items in one transaction, which begins once all are read."""
+        with read_items(items) as parts:
 
-        The first ones are read before it, because a generator of the caller may be slow or use the
-        memory itself. More than these are read within it, and are in main memory in parts.
-        """
-        left = iter(items)
-        first = list(islice(left, READ_AHEAD_ITEMS))
+            def store(writer: SpaceWriter) -> Receipt:
+                same: SameText = {}
+                receipt = Receipt.total([store_items(writer, part, plan, same) for part in parts()])
+                plan.finish(writer)
+                if record is not None:
+                    record(writer, receipt)
+                check()
+                return receipt
 
-        def store(writer: SpaceWriter) -> Receipt:
-            same: SameText = {}
-            receipts = [store_items(writer, first, plan, same)]
-            while batch := list(islice(left, READ_AHEAD_ITEMS)):
-                receipts.append(store_items(writer, batch, plan, same))
-            receipt = Receipt.total(receipts)
-            plan.finish(writer)
-            if record is not None:
-                record(writer, receipt)
-            check()
-            return receipt
-
-        if len(first) < READ_AHEAD_ITEMS:
             return self._space.change(store)
-        with self._space.write() as writer:  # not repeated, because the items are read once
-            return store(writer)
 
 
 def _export_items(stream: Iterator[str], keeps: bool, held: list[Item]) -> Iterator[Item]:

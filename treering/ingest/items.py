@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, MutableMapping, Sequence
+import pickle
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError, JournalFull, UnknownName
 from treering.ingest.exchange import SupersededLine
 from treering.journal import entries, ledger, sources, supersession, tombstones, writing
 from treering.journal.sources import FileSource
@@ -28,6 +30,10 @@ SameText = MutableMapping[str, str]
 Item = tuple[str, Draft | FileSource | SupersededLine | Tombstone]
 """A source with an entry of it, or with the file that it was read from; no source, and two entries
 of which one holds instead of the other, or an entry that was forgotten."""
+
+READ_AHEAD_ITEMS = 1_000
+"""Of messages or an import that are in main memory at a time: at most some 32 million characters,
+as ``MAX_ENTRY_CHARS`` has it."""
 
 FORGOTTEN = "messages that were forgotten here"
 """Why an import leaves them out."""
@@ -62,6 +68,39 @@ class Plan:
         ledger.save_settings(writer, self.settings)
         if load_tree_settings(before) != load_tree_settings(self.settings):
             tree_store.fell(writer)
+
+
+@contextmanager
+def read_items(items: Iterable[Item]) -> Iterator[Callable[[], Iterator[Sequence[Item]]]]:
+    """Read all items; yield a function that returns them in parts, as often as it is called.
+
+    No transaction may be open: items may come slowly, or from code that uses the memory itself. The
+    first part stays in main memory, the others go to a temporary file, which has no name.
+
+    Raises JournalFull, and the errors of ``items``.
+    """
+    from tempfile import SpooledTemporaryFile, gettempdir  # here, as they take long to import
+
+    left = iter(items)
+    first, others = list(islice(left, READ_AHEAD_ITEMS)), 0
+    with SpooledTemporaryFile(max_size=1) as file:
+        while part := list(islice(left, READ_AHEAD_ITEMS)):
+            try:
+                pickle.dump(part, file)
+            except OSError as error:
+                raise JournalFull(
+                    f"{gettempdir()}: cannot keep the items of this import ({error}); nothing was "
+                    "stored. Free some disk space, or set TMPDIR to another folder"
+                ) from error
+            others += 1
+
+        def parts() -> Iterator[Sequence[Item]]:
+            yield first
+            file.seek(0)
+            for _ in range(others):
+                yield pickle.load(file)
+
+        yield parts
 
 
 def store_items(
