@@ -501,6 +501,39 @@ def test_over_stdio_what_was_remembered_is_there_for_the_next_client(
     assert entry.text == "The launch is on Friday."
 
 
+BLOCKED = "fastapi", "httptools", "json_repair", "markdown_it", "openai", "prometheus_client"
+WITHOUT_SERVE = f"""
+import runpy, sys
+sys.modules.update(dict.fromkeys({BLOCKED!r}))
+runpy.run_module("treering", run_name="__main__", alter_sys=True)
+"""
+"""``python -m treering`` where the extra ``mcp`` alone is installed."""
+
+
+def test_over_stdio_every_tool_works_without_the_extra_serve(
+    parameters: StdioServerParameters, path: Path
+) -> None:
+    parameters.args = ["-c", WITHOUT_SERVE, *parameters.args[2:]]
+    root = repository(path.parent / "repository", m=GUARDED)
+
+    async def act() -> None:
+        async with Client(stdio_client(parameters)) as client:
+            told = await said(client, "remember", text="The launch is on Friday.")
+            entry = told.split()[-1]
+            assert "Friday" in await said(client, "recall", query="when is the launch")
+            assert entry in await said(client, "list")
+            await said(client, "update", id=entry, text="The launch is on Monday.")
+            assert "Monday" in await shown(client, "treering://brief")
+            assert await client.get_prompt("recall", {"query": "launch"})
+            await said(client, "code_record", instruction="Nothing", root=str(root))
+            await said(client, "code_check", root=str(root))
+            assert "code index" in await refused(client, "code_context", instruction="x")
+            assert "text: Field required" in await refused(client, "remember")
+            await said(client, "forget", ids=[entry])
+
+    anyio.run(act)
+
+
 def test_no_input_ends_the_server_but_its_end(parameters: StdioServerParameters) -> None:
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
     lines = [

@@ -29,7 +29,7 @@ except ModuleNotFoundError as missing:
     raise MissingExtra.of("mcp", "mcp") from missing
 
 from treering.serve.mcp import front, resources, tools
-from treering.serve.problems import describe_mistakes, join_mistakes
+from treering.serve.mistakes import describe_mistakes, join_mistakes
 from treering.serve.roles import ANY, READ, Roles
 from treering.serve.threads import Kind
 
