@@ -6,7 +6,7 @@ are entries like others: a receipt names them, and they are erased on request.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Final
@@ -106,6 +106,14 @@ def _all_matching(space: Space, condition: Filter) -> list[int]:
         return matching_seqs(reader, (), condition)
 
 
+def find_replies(space: Space, entry_ids: Collection[str]) -> list[str]:
+    """Return the replies that may quote entries, which ``forget`` erases on request."""
+    with space.read() as reader:
+        seqs = entries.seqs_of(reader, reader.id, entry_ids)
+        shown = {entry for entry, _ in writing.replies_to(reader, seqs)}
+        return entries.identities(reader, _quoting_replies(reader, shown, seqs))
+
+
 def _erase_with_replies(
     writer: SpaceWriter, eraser: Eraser, seqs: Sequence[int], *, replies: bool
 ) -> Forgotten:
@@ -113,22 +121,21 @@ def _erase_with_replies(
     shown = {entry for entry, _ in writing.replies_to(writer, seqs)}
     if not shown:
         return eraser.erase(writer, seqs)
-    words = {seq: _words(text) for seq, text in entries.beginnings(writer, shown, WHOLE).items()}
-    replies_quoting = _quoting_replies(writer, words, seqs)
-    named = entries.identities(writer, replies_quoting)
-    forgotten = eraser.erase(writer, [*seqs, *replies_quoting] if replies else seqs)
+    quoting = _quoting_replies(writer, shown, seqs)
+    named = entries.identities(writer, quoting)
+    forgotten = eraser.erase(writer, [*seqs, *quoting] if replies else seqs)
     writing.drop_shown(writer, seqs)
     return replace(forgotten, replies=tuple(named))
 
 
 def _quoting_replies(
-    reader: SpaceReader, words_shown: Mapping[int, frozenset[int]], without: Iterable[int]
+    reader: SpaceReader, shown: Collection[int], without: Iterable[int]
 ) -> list[int]:
     """The replies that may quote entries, also by way of another reply that quotes them.
 
     In the order they were given, but for those among ``without``.
     """
-    words = dict(words_shown)
+    words = {seq: _words(text) for seq, text in entries.beginnings(reader, shown, WHOLE).items()}
     waiting = list(words)
     while waiting:
         pairs = [pair for pair in writing.replies_to(reader, waiting) if pair[1] not in words]
@@ -138,7 +145,7 @@ def _quoting_replies(
             if reply not in words and words[entry] & _words(texts.get(reply, "")):
                 words[reply] = words[entry]
                 waiting.append(reply)
-    return sorted(words.keys() - words_shown.keys() - set(without))
+    return sorted(words.keys() - set(shown) - set(without))
 
 
 def _words(text: str) -> frozenset[int]:

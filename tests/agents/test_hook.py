@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
@@ -286,14 +287,18 @@ def test_a_reply_of_an_agent_that_repeats_what_is_forgotten_is_named(
 
 
 def test_an_answer_that_repeats_its_question_goes_with_it(
-    server: Path, hook: Hook, tmp_path: Path
+    server: Path, hook: Hook, tmp_path: Path, treering_command: Callable[..., str]
 ) -> None:
     said = transcript(tmp_path / "s.jsonl", MAST, f"Noted: {MAST}", "And the keel?", "Of lead.")
     hook("turn", {"session_id": "s", "transcript_path": str(said)})
     settled(server)
     with Memory.open(server, embedder="hashing") as memory:
         question, answer, *_ = memory.entries()
-        assert memory.forget(question.id, replies=True).replies == (answer.id,)
+        words = "forget", question.id, "--replies", "--yes", "-m", str(server), "--space", "default"
+        told = treering_command(tmp_path, *words)
+        assert "2 entries will be erased" in told
+        assert f"  {answer.id}" in told
+        assert "forgot 2 entries" in told
         assert [entry.text for entry in memory.entries()] == ["And the keel?", "Of lead."]
 
 

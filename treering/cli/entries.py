@@ -275,7 +275,10 @@ def forget(
     ids = entry_ids or []
     with run.memory() as memory:
         conditions = where.where(memory)
-        _print_what_will_go(memory, ids, conditions, may_be_gone=copies and bool(ids))
+        may_be_gone, finds_replies = copies and bool(ids), replies and not run.is_served
+        _print_what_will_go(memory, ids, conditions, finds_replies, may_be_gone=may_be_gone)
+        if replies and run.is_served:
+            note("  and replies that may quote them")
         if not yes:
             stdin.confirm()
         done = memory.forget(*ids, replies=replies, copies=copies, **conditions)
@@ -310,7 +313,12 @@ def _note_copies(count: int) -> None:
 
 
 def _print_what_will_go(
-    memory: Memory, entry_ids: Sequence[str], conditions: Mapping[str, Any], *, may_be_gone: bool
+    memory: Memory,
+    entry_ids: Sequence[str],
+    conditions: Mapping[str, Any],
+    replies: bool,
+    *,
+    may_be_gone: bool,
 ) -> None:
     """List what will be erased. Raise UnknownName, and InputError without a condition.
 
@@ -331,15 +339,25 @@ def _print_what_will_go(
         if not first:
             kind = UnknownEntry if entry_ids else UnknownName
             raise kind("nothing to forget: no entry matches")
-        count = len(first) + sum(1 for _ in matching)
+        found = [entry.id for entry in chain(first, matching)]
+        quoting = _quoting_replies(memory, found) if replies else []
     except JournalCorrupt as error:  # a damaged entry can be forgotten all the same
         note(f"the entries to erase cannot be shown: {error}")
         return
+    count = len(found) + len(quoting)
     note(f"{plural(count, 'entry', 'entries')} will be erased for good:")
-    for entry in first:
+    named = [*first, *quoting[: SHOWN - len(first)]]
+    for entry in named:
         note("  ", *_excerpt(entry))
-    if count > len(first):
-        note(f"  … and {count - len(first):,} more")
+    if count > len(named):
+        note(f"  … and {count - len(named):,} more")
+
+
+def _quoting_replies(memory: Memory, entry_ids: Sequence[str]) -> list[Entry]:
+    from treering.forgetting import find_replies
+    from treering.memory import memory_parts
+
+    return [memory.get(reply) for reply in find_replies(memory_parts(memory).space, entry_ids)]
 
 
 def _correction(change: Correction) -> Iterator[Part]:
