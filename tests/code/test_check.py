@@ -179,6 +179,28 @@ def test_a_round_and_the_commit_that_took_it_in_are_told_once(memory: Memory, ro
     ]
 
 
+def test_a_commit_is_part_of_the_last_round_before_it_that_left_its_code(
+    memory: Memory, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_COMMITTER_DATE", "2021-01-01T00:00:00Z")
+        guarded = commit(root, "Refuse negative numbers", m=GUARDED)
+    write(root, m=PLAIN)  # the code of the first commit, which took in no round
+    memory.code.record("Allow them.", root=root)
+    write(root, m=GUARDED)
+    memory.code.record("Refuse them again.", root=root)
+    write(root, m=PLAIN)
+    memory.code.record("Allow them after all.", root=root)
+    last = commit(root, "Allow negative numbers")
+    assert [(told.instruction, told.commit) for told in memory.code.log("half", root=root)] == [
+        ("Begin", git(root, "rev-list", "--max-parents=0", "HEAD").strip()),
+        ("Refuse negative numbers", guarded),
+        ("Allow them.", ""),
+        ("Refuse them again.", ""),
+        ("Allow them after all.", last),
+    ]
+
+
 def test_a_round_is_recorded_noted_and_told_at_a_terminal(root: Path) -> None:
     write(root, m=GUARDED)
     assert "m.py::half" in run(root, "record", "Raise a ValueError for negative numbers.").stdout

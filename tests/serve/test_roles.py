@@ -249,12 +249,19 @@ def test_a_key_neither_erases_nor_counts_copies_in_spaces_it_does_not_open(url: 
         headers = everything | in_space("ana")
         share = {"ids": [entry_id], "to": "team"}
         assert client.post("/v1/share", json=share, headers=headers).status_code == 200
+        retracted = client.post("/v1/retract", json={"entry_id": entry_id}, headers=ana).json()
+        assert (retracted["what"], retracted["copies"]) == ("retracted", 0)
+        client.post("/v1/restore", json={"entry_id": entry_id}, headers=ana)
         forget = {"ids": [entry_id], "copies": True}
         assert client.post("/v1/forget", json=forget, headers=ana).status_code == 403
         gone = client.post("/v1/forget", json={"ids": [entry_id]}, headers=ana).json()
         assert (gone["entries"], gone["copies"]) == ([entry_id], 0)
+        other = added(client, ana)
+        client.post("/v1/share", json=share | {"ids": [other]}, headers=headers)
+        [gone_too] = call(client, "forget", ana, ids=[other])["content"]
+        assert "copies" not in gone_too["text"]
         left = client.get("/v1/entries", headers=everything | in_space("team")).json()["entries"]
-        assert len(left) == 1
+        assert len(left) == 2
 
 
 def test_a_key_that_may_only_add_shares_nothing_where_it_may_only_propose(url: str) -> None:

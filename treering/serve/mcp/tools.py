@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, get_type_hints
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from treering.corrections import takes_only_proposals
+from treering.corrections import AGENT, takes_only_proposals
 from treering.errors import AccessDenied, InputError, UnknownName
 from treering.hints import Hint
 from treering.ingest.drafts import Envelope
@@ -305,7 +305,7 @@ def update(memory: Memory, _: Call, id: str, text: str) -> ToolReply:
 
 @_tool("forget", "ids", "scrubbed", effect=_DESTROYS, threads="write")
 def forget(
-    memory: Memory, _: Call, ids: list[str] | None = None, source: Optional = None
+    memory: Memory, call: Call, ids: list[str] | None = None, source: Optional = None
 ) -> ToolReply:
     """Erase for good: entries by id, or all of a source."""
     if not ids and source is None:
@@ -314,7 +314,8 @@ def forget(
     done = memory.forget(*(ids or []), source=source)
     left = "" if done.scrubbed else "; the file's bytes are cleaned later, it is being read"
     left += f"; replies that may quote it: {', '.join(done.replies)}" if done.replies else ""
-    left += f"; copies that stay in other spaces: {done.copies}" if done.copies else ""
+    if done.copies and call.author == AGENT:  # a key learns nothing of other spaces
+        left += f"; copies that stay in other spaces: {done.copies}"
     left += f"; files that may hold it: {', '.join(done.files)}" if done.files else ""
     count = len(done.entries)
     return ToolReply(

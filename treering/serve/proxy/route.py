@@ -107,13 +107,19 @@ class Proxy:
         self._locks = [threading.Lock() for _ in range(LOCKS)]
 
     def routes(self) -> list[Route]:
-        """Return the routes: the protocols of chats, and all that passes."""
+        """Return the routes: the protocols of chats, all that passes, and the rest below these."""
         chats = [
             Route(f"/v1{each.path}", partial(self.chat, each), methods=["POST"])
             for each in PROTOCOLS
         ]
         passed = [Route(f"/v1/{path}", self.pass_on, methods=[method]) for method, path in PASSED]
-        return [*chats, *passed]
+        roots = {each.path[1:] for each in PROTOCOLS} | {path.split("/")[0] for _, path in PASSED}
+        refused = [
+            Route(f"/v1/{root}{rest}", _refuse, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+            for root in sorted(roots)
+            for rest in ("", "/{rest:path}")
+        ]
+        return [*chats, *passed, *refused]
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -364,6 +370,10 @@ def _headers_back(answer: httpx2.Response) -> dict[str, str]:
         "content-type": media_type if media_type in _MEDIA_TYPES else "text/plain; charset=utf-8",
         "x-content-type-options": "nosniff",
     }
+
+
+async def _refuse(request: HTTPRequest) -> Response:
+    return _refusal(404, f"{request.method} {request.url.path!r:.100} is not passed on")
 
 
 def _refusal(status: int, message: str, code: str | None = None) -> Response:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.routing import APIRoute
 
 from treering.operations import OPERATIONS, Operation
-from treering.records import Forgotten
+from treering.records import Correction, Forgotten
 from treering.serve import problems
 from treering.serve.access import author, caller_of, served_folder, served_repository
 from treering.serve.rest.requests import Body, request_of
@@ -101,7 +101,8 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         def work() -> Any:
             owner = getattr(tenant.memory, operation.view) if operation.view else tenant.memory
             result = getattr(owner, operation.method.__name__)(*items, **named)
-            if isinstance(result, Forgotten) and not is_whole:  # other spaces stay unknown
+            # A caller of this space alone learns nothing of others.
+            if isinstance(result, Correction | Forgotten) and not is_whole:
                 result = replace(result, copies=0)
             return result[offset : offset + limit] if operation.in_parts else result
 

@@ -181,14 +181,25 @@ def story_of(
 def _with_commits(
     commits: Sequence[SessionBlock], rounds: Sequence[SessionBlock]
 ) -> list[SessionBlock]:
-    """Commits and rounds by time. A commit that left the code of a round is part of that round."""
-    by_code = {dense(block.code): block for block in reversed(commits)}
-    taken = [by_code.pop(dense(block.code), None) for block in rounds]
+    """Commits and rounds by time. A commit is part of the last round before it that left its code,
+    unless an earlier commit is.
+    """
+    taken: dict[str | None, SessionBlock] = {}
+    rest: list[SessionBlock] = []
+    for commit in sorted(commits, key=_when):
+        code, at = dense(commit.code), _when(commit)
+        alike = (each for each in reversed(rounds) if _when(each) <= at and each.id not in taken)
+        took = next((each.id for each in alike if dense(each.code) == code), None)
+        if took is None:
+            rest.append(commit)
+        else:
+            taken[took] = commit
     story = [
-        replace(block, commit=commit.commit, message=commit.message) if commit else block
-        for block, commit in zip(rounds, taken, strict=True)
+        replace(block, commit=taken[block.id].commit, message=taken[block.id].message)
+        if block.id in taken
+        else block
+        for block in rounds
     ]
-    rest = [block for block in commits if block not in taken]
     return sorted([*story, *rest], key=_when)
 
 
