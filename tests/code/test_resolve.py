@@ -156,3 +156,11 @@ def test_updated_calls_are_those_of_a_resolution_from_scratch(
     known = updated_calls({}, old, {})
     resolver = Resolver(new)
     assert updated_calls(old, new, known) == {path: resolver.resolve(path) for path in new}
+
+
+def test_candidates_that_stay_equal_are_not_stored_again() -> None:
+    old = {path: parse(text, "python") for path, text in SHOP.items()}
+    known = updated_calls({}, old, {})
+    new = {**old, "late.py": parse("def late():\n    pass\n", "python")}
+    found = updated_calls(old, new, known)
+    assert all(found[path] is known[path] for path in old)

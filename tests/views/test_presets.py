@@ -96,8 +96,8 @@ def test_relations_are_chosen_by_kind_with_their_parameters_and_weights(memory: 
     assert relations["chat"] == ()
     again = "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in relations.items())
     assert memory.configure(relations=again).relations == relations
-    assert memory.configure(relations="text: context(w=0.3) @ 0.5").relations["text"] == (
-        "context(w=0.3, within=document) @ 0.5",
+    assert memory.configure(relations="text: context(w=0.3) @ 1000000").relations["text"] == (
+        "context(w=0.3, within=document) @ 1e+06",
     )
 
 

@@ -330,7 +330,7 @@ def with_relations(settings: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 _COMMA: Final = re.compile(r",(?![^(]*\))")
 _WEIGHTED: Final = re.compile(
-    r"\s*([a-z-]+)\s*(?:\(([^)]*)\))?\s*(?:@\s*([0-9.e-]+))?\s*(?:among people ([0-9.e-]+))?\s*"
+    r"\s*([a-z-]+)\s*(?:\(([^)]*)\))?\s*(?:@\s*([0-9.e+-]+))?\s*(?:among people ([0-9.e+-]+))?\s*"
 )
 
 

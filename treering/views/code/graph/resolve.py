@@ -300,7 +300,8 @@ def updated_calls(
 ) -> dict[str, Candidates]:
     """The candidates of every call of ``new``, given those of ``old``.
 
-    While files offer the same names, only those that changed are resolved again.
+    While files offer the same names, only those that changed are resolved again. Equal candidates
+    are the same object: they are not stored again.
     """
     changed = {path for path, parsed in new.items() if old.get(path) is not parsed}
     is_alike = all(
@@ -309,7 +310,8 @@ def updated_calls(
     )
     stale = changed if is_alike else set(new)
     resolver = Resolver(new)
-    return {path: resolver.resolve(path) if path in stale else calls[path] for path in new}
+    found = {path: resolver.resolve(path) if path in stale else calls[path] for path in new}
+    return {path: calls[path] if calls.get(path) == own else own for path, own in found.items()}
 
 
 def _interface(parsed: ParsedFile | None) -> object:
