@@ -9,8 +9,10 @@ import pytest
 
 from tests.conftest import Open
 from tests.ingest.import_process import COUNT, killed, lines, text_of
+from treering import Memory
 from treering.errors import InputError
 from treering.ingest import items
+from treering.ingest.secrets import Cleaner
 
 
 def superseded(older: int, newer: int) -> str:
@@ -90,6 +92,25 @@ def test_an_import_lets_others_write_while_it_is_read(
 
     assert memory.import_(slow()).added == 20
     assert memory.stats().entries == 21
+
+
+def test_a_file_lets_others_write_while_it_is_read(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "notes.txt"
+    clean = Cleaner.clean
+
+    def slow(cleaner: Cleaner, text: str) -> str:
+        memory.add(f"a note before {text}", source="beside")
+        return clean(cleaner, text)
+
+    for text in ("one", "two"):
+        file.write_text(text)
+        with monkeypatch.context() as patch:
+            patch.setattr(Cleaner, "clean", slow)
+            memory.add(file, source="notes", mask=True)
+    assert [entry.text for entry in memory.entries(source="notes")] == ["two"]
+    assert memory.stats().entries == 3
 
 
 @pytest.mark.both_engines

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,15 @@ from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, text_drafts, with_keys
 from treering.ingest.files import FileContent, FilePart
 from treering.ingest.folder import KnownFolder
-from treering.ingest.items import Item, Plan, SameText, read_items, store_items, supersede
+from treering.ingest.items import (
+    Item,
+    ItemParts,
+    Plan,
+    SameText,
+    read_items,
+    store_items,
+    supersede,
+)
 from treering.journal import entries, ledger, sources, writing
 from treering.journal.contract import Reader
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
@@ -42,9 +51,6 @@ Record = Callable[[SpaceWriter, Receipt], None]
 
 Check = Callable[[], None]
 """Raises if an ``add`` is not wanted any more."""
-
-BATCH_ENTRIES = 32
-"""Of a file that are in main memory at a time."""
 
 MAX_GONE = 0.5
 """Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
@@ -323,17 +329,18 @@ class Intake:
         if is_unchanged:
             return Receipt(unchanged=unchanged)
         content = files.read_file(path, source, envelope, documents)
-        items = _of_file(content, digest, resolved, envelope)
-        receipts: list[Receipt] = []
-        with self._space.write() as writer:
-            gone = _old_entries(writer, writer.id, source, path, content, envelope.without_counts())
-            self._eraser.remove(writer, gone)
-            while batch := list(islice(items, BATCH_ENTRIES)):
-                receipts.append(store_items(writer, batch, Plan()))
-            if gone:
-                sources.drop_empty_sources(writer, writer.id)
-                self._eraser.queue_scrub(writer)
-        return replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
+        with read_items(_of_file(content, digest, resolved, envelope)) as parts:
+
+            def store(writer: SpaceWriter) -> Receipt:
+                gone = _old_entries(writer, writer.id, source, path, content, parts)
+                self._eraser.remove(writer, gone)
+                receipts = [store_items(writer, part, Plan()) for part in parts()]
+                if gone:
+                    sources.drop_empty_sources(writer, writer.id)
+                    self._eraser.queue_scrub(writer)
+                return replace(Receipt.total(receipts), removed=len(gone))
+
+            return replace(self._space.change(store), skipped=content.skipped)
 
     def _append(
         self, source: str, drafts: Iterable[Draft], record: Record | None, check: Check
@@ -417,7 +424,7 @@ def _refuse_another_file(parts: Iterable[FileSource], source: str, path: str) ->
 
 
 def _old_entries(
-    reader: Reader, space: int, source: str, path: Path, content: FileContent, envelope: Envelope
+    reader: Reader, space: int, source: str, path: Path, content: FileContent, parts: ItemParts
 ) -> list[int]:
     """The entries of a file's sources that the file holds no longer, or in another place."""
     part_by_name = {part.source: part for part in content.parts}
@@ -425,6 +432,10 @@ def _old_entries(
     for name in part_by_name.keys() - before.keys():
         if (other := sources.file_source(reader, space, name)) is not None:
             before[name] = other
+    places: dict[str, set[tuple[int | None, bytes]]] = defaultdict(set)
+    for name, item in chain.from_iterable(parts()) if before else ():
+        if isinstance(item, Draft):
+            places[name].add((item.position, item.digest()))
     gone: list[int] = []
     for name, old in before.items():
         seq_by_place = entries.places(reader, space, name)
@@ -435,9 +446,7 @@ def _old_entries(
                 f"source {name!r} holds entries that {brought}, which {path} would "
                 "replace; give the file another source"
             )
-        drafts = _with_places(part, envelope) if part and seq_by_place else ()
-        places = {(draft.position, draft.digest()) for draft in drafts}
-        gone += [seq for place, seq in seq_by_place.items() if place not in places]
+        gone += [seq for place, seq in seq_by_place.items() if place not in places[name]]
     return gone
 
 

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any
 
 from treering.errors import InputError, JournalFull, UnknownName
@@ -32,8 +32,11 @@ Item = tuple[str, Draft | FileSource | SupersededLine | Tombstone]
 of which one holds instead of the other, or an entry that was forgotten."""
 
 READ_AHEAD_ITEMS = 1_000
-"""Of messages or an import that are in main memory at a time: at most some 32 million characters,
-as ``MAX_ENTRY_CHARS`` has it."""
+READ_AHEAD_CHARS = 1 << 19
+"""Of messages, a file or an import that are in main memory at a time."""
+
+ItemParts = Callable[[], Iterator[Sequence[Item]]]
+"""Returns the items of an import in parts, as often as it is called."""
 
 FORGOTTEN = "messages that were forgotten here"
 """Why an import leaves them out."""
@@ -71,8 +74,8 @@ class Plan:
 
 
 @contextmanager
-def read_items(items: Iterable[Item]) -> Iterator[Callable[[], Iterator[Sequence[Item]]]]:
-    """Read all items; yield a function that returns them in parts, as often as it is called.
+def read_items(items: Iterable[Item]) -> Iterator[ItemParts]:
+    """Read all items, and yield them.
 
     No transaction may be open: items may come slowly, or from code that uses the memory itself. The
     first part stays in main memory, the others go to a temporary file, which has no name.
@@ -81,10 +84,10 @@ def read_items(items: Iterable[Item]) -> Iterator[Callable[[], Iterator[Sequence
     """
     from tempfile import SpooledTemporaryFile, gettempdir  # here, as they take long to import
 
-    left = iter(items)
-    first, others = list(islice(left, READ_AHEAD_ITEMS)), 0
+    read = _divide(items)
+    first, others = next(read, []), 0
     with SpooledTemporaryFile(max_size=1) as file:
-        while part := list(islice(left, READ_AHEAD_ITEMS)):
+        for part in read:
             try:
                 pickle.dump(part, file)
             except OSError as error:
@@ -101,6 +104,17 @@ def read_items(items: Iterable[Item]) -> Iterator[Callable[[], Iterator[Sequence
                 yield pickle.load(file)
 
         yield parts
+
+
+def _divide(items: Iterable[Item]) -> Iterator[list[Item]]:
+    part, chars = list[Item](), 0
+    for item in items:
+        part.append(item)
+        chars += len(item[1].text) if isinstance(item[1], Draft) else 0
+        if len(part) >= READ_AHEAD_ITEMS or chars > READ_AHEAD_CHARS:
+            yield part
+            part, chars = [], 0
+    yield part
 
 
 def store_items(
