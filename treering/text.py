@@ -51,6 +51,13 @@ def encodable(text: str) -> str:
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
+def shorten_source(source: str, most: int) -> str:
+    """Return a source in ``most`` characters: its first part, such as an agent, and its end."""
+    first = source.find("/") + 1
+    first = first if first <= 2 * most // 3 else 0
+    return source if len(source) <= most else f"{source[:first]}…{source[1 + first - most :]}"
+
+
 def first_line(text: str) -> str:
     """Return the first line that is not blank, or an empty text."""
     return next((line for line in text.splitlines() if line.strip()), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -173,8 +174,13 @@ def test_past_sessions_go_to_their_projects_once(
         "gone": claude_line(1, "user", "The shop is sold.", cwd="/gone/shop", uuid="other"),
     }
     (boat / "sails").mkdir()
+    treering_command(boat, "hook", "--off")
+    now = datetime.now(UTC).isoformat()
+    off = claude_line(2, "user", "Between us.", cwd=str(boat), timestamp=now)
+    treering_command(boat, "hook", "--on")
     for name, line in lines.items():
         (sessions / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+    (sessions / "off.jsonl").write_text(json.dumps(off) + "\n")
     (sessions / "odd.jsonl").write_text("no transcript\n")
     shown = treering_command(home / "work", "install", "claude-code", "--past")
     assert "imported 1 message of host/ana/boat" in shown

@@ -681,7 +681,7 @@ def test_the_log_shows_what_was_put_in_and_not_what_was_forgotten(
     shown = treering_command(home, "hook", "log")
     assert "claude-code prompt" in shown
     assert MAST in shown
-    assert re.search(r"nothing added \(best 0\.\d\d, floor 0\.25\)", shown)
+    assert re.search(r"nothing added \(best 0\.\d\d, needed 0\.25\)", shown)
     with Memory.open(server, embedder="hashing") as memory:
         memory.forget(source="talk")
     assert MAST not in treering_command(home, "hook", "log")
@@ -689,7 +689,25 @@ def test_the_log_shows_what_was_put_in_and_not_what_was_forgotten(
     assert not [path for path in kept if b"nine metres" in path.read_bytes()]
 
 
+def test_the_log_counts_what_was_masked_or_private_and_says_that_hooks_are_off(
+    server: Path, hook: Hook, home: Path, tmp_path: Path, treering_command: Any
+) -> None:
+    secret = "password: Sommer2024xY <private>my diagnosis</private> and the keel"
+    said = transcript(tmp_path / "s.jsonl", secret, "Noted.")
+    hook("turn", {"session_id": "s", "transcript_path": str(said)})
+    turn = {"session_id": "g", "prompt": secret, "prompt_response": "Noted."}
+    hook("turn", turn, "--client", "gemini")
+    settled(server)
+    shown = treering_command(home, "hook", "log")
+    assert shown.count("stored 2 messages, 1 masked, 1 private") == 2
+    assert "hooks are off" not in shown
+    treering_command(home, "hook", "--off")
+    assert "hooks are off" in treering_command(home, "hook", "log")
+
+
 def test_an_odd_event_lets_the_prompt_through(server: Path, hook: Hook) -> None:
+    said = hook("prompt", {"prompt": MAST}, "--client", "nobody")["systemMessage"]
+    assert "no agent 'nobody' has hooks; there are claude-code, " in said
     cases = [
         (b"{", "the event on standard input is not JSON: "),
         (b"[1]", "the event on standard input is JSON, but no object"),

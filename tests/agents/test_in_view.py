@@ -108,5 +108,5 @@ def test_a_question_comes_with_its_reply(server: Path) -> None:
 def test_stopping_the_server_says_whether_one_ran(
     server: Path, home: Path, treering_command: Callable[..., str]
 ) -> None:
-    assert "the server has ended" in treering_command(home, "hook", "--stop")
+    assert "the server was told to end" in treering_command(home, "hook", "--stop")
     wait_until(lambda: "no server runs" in treering_command(home, "hook", "--stop"))

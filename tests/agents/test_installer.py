@@ -221,6 +221,17 @@ def test_backups_are_the_former_bytes_and_nobody_elses_to_read(
     assert backup.read_text() == "{}", "of what was there before this time"
 
 
+def test_a_backup_is_not_replaced_by_a_file_with_hooks_of_treering(
+    launcher: Launcher, home: Path
+) -> None:
+    claude = client_named("claude-code")
+    fill(claude, launcher)
+    installer.install(claude, launcher)
+    (home / ".claude.json").write_text(SETTINGS)
+    installer.install(claude, replace(launcher, memory="/elsewhere/m.db"))
+    assert [backup.read_text() for backup in installer.backups(claude)] == [SETTINGS] * 2
+
+
 def test_many_installs_at_once_end_as_one(launcher: Launcher, home: Path) -> None:
     for client in CLIENTS:
         fill(client, launcher)

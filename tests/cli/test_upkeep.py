@@ -294,6 +294,7 @@ def test_doctor_tells_what_is_broken_and_what_is_not(
     checks = {check["check"]: check["state"] for check in record(result)["checks"]}
     assert checks["file"] == "fail"
     assert checks["embedder"] == "ok"
+    assert "treering doctor" not in result.stdout
     assert treering("doctor", "--space", "default").exit_code == FOUND
 
 
@@ -319,6 +320,7 @@ def test_doctor_names_a_damaged_entry_which_the_export_leaves_out_and_forget_rem
     found = treering("doctor")
     assert found.exit_code == 6
     assert identity in found.stdout
+    assert "treering doctor" not in found.stdout
     rest = tmp_path / "rest.jsonl"
     exported = treering("export", rest)
     assert exported.exit_code == 3

@@ -58,6 +58,9 @@ def test_what_a_name_says_is_a_secret_is_masked_and_the_name_stays() -> None:
         ("my password is Tr0ub4dor&3, do not tell", "Tr0ub4dor&3"),
         ("Authorization: Bearer abcdefghijklmnop.qrstuvwx", "abcdefghijklmnop.qrstuvwx"),
         ("api-key := 'k3y-k3y-k3y'", "k3y-k3y-k3y"),
+        ("My password is hunter2.", "hunter2"),
+        ("The password for FTP is Qw3rTy!77.", "Qw3rTy!77"),
+        ("das Passwort für den alten Router: Qw3rTy!77", "Qw3rTy!77"),
     ]
     for text, secret in cases:
         cleaned = Cleaner().clean(text)
@@ -157,6 +160,9 @@ HARMLESS = [
     "api_key = get_api_key(name)",
     "token=<your-token-here>",
     "password: xxxxxxxx1",
+    "my password is safe with him",
+    "The password for the second floor is with Ana, who has flat 12b.",
+    "The token is 32-bit, the secret: 1000px, the password is 8-digit.",
     "My secret is that I like Porto.",
     "AKIA is how they begin; sk-something is short",
     "The token is base64-encoded, and the secret is SHA-256-hashed.",
@@ -307,8 +313,10 @@ def test_past_conversations_are_masked_unless_told_otherwise(
         ],
     )
     receipt = memory.import_(path)
-    assert (receipt.added, receipt.masked, receipt.private) == (1, 1, 2)
+    assert (receipt.added, receipt.masked, receipt.private) == (1, 1, 1)
     assert receipt.omitted == {"messages that are private as a whole": 1}
+    again = memory.import_(path)
+    assert (again.unchanged, again.masked, again.private) == (1, 0, 0)
     assert [entry.text for entry in memory.entries()] == ["The key is [masked: API Key] "]
     assert token not in "".join(new_lines(path).lines)
     plain = open_memory(tmp_path / "plain.db")

@@ -57,7 +57,7 @@ def test_a_long_source_is_marked_where_it_is_cut() -> None:
     text = "Always round the tax half up."
     long = compose(BriefMaterial(holds=(Saying(text, (), f"{'deep/' * 20}notes.md"),)), 600)
     label = str(long).splitlines()[-1].removeprefix("[1] ")
-    assert label.startswith("…")
+    assert label.startswith("deep/…")
     assert label.endswith("deep/notes.md")
     assert len(label) == LABEL_CHARS
 

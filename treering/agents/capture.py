@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from treering.agents.clients import Client
-from treering.agents.project import DEFAULT_SPACE, agent_space, is_own
+from treering.agents.project import DEFAULT_SPACE, agent_space, is_own, project_of
 from treering.agents.replies import without_frames
 from treering.agents.switches import off_periods
 from treering.errors import InputError, TreeringError
@@ -22,23 +22,25 @@ from treering.ingest.transcripts.importing import TranscriptLines, new_lines
 from treering.ingest.transcripts.json_files import line_format_of
 from treering.journal import entries, writing
 from treering.memory import Memory, memory_parts
-from treering.records import Progress, Skipped
+from treering.records import Progress, Receipt, Skipped
 
 BATCH = 64
 """Messages in one import: a prompt waits for one import at most."""
 
 
-def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> list[str]:
-    """Store the messages of a job; return the ids of new entries. Raise TreeringError, OSError."""
+def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> Receipt:
+    """Store the messages of a job. Raise TreeringError, OSError."""
     if not job.get("transcript"):
-        return _import(memory, list(TranscriptLines(job_messages(job))), job)
+        ids = _import(memory, list(TranscriptLines(job_messages(job))), job)
+        masked, private = job.get("hidden", (0, 0))
+        return Receipt(tuple(ids), masked=masked, private=private)
     transcript = Path(str(job["transcript"]))
     if not transcript.is_file():
-        return []  # a session without messages, or one that its client has removed
+        return Receipt()  # a session without messages, or one that its client has removed
     new = new_lines(transcript, offsets.position(transcript))
     ids = _import(memory, list(new.lines[1:]), job)
     offsets.set(transcript, new.offset, job)  # after it is durable: a failure is tried again
-    return ids
+    return Receipt(tuple(ids), masked=new.hidden[0], private=new.hidden[1])
 
 
 def note_replies(memory: Memory, ids: Collection[str], shown: Collection[str]) -> None:
@@ -97,30 +99,34 @@ def import_past_sessions(
     """
     if not client.past:
         raise InputError(f"the past sessions of {client.title} are in no form that treering reads")
-    by_space: dict[str, list[Path]] = defaultdict(list)
+    by_space: dict[str, list[tuple[Path, str | None]]] = defaultdict(list)
     skipped: list[Skipped] = []
     for path in sorted(client.sessions()):
         try:
-            by_space[space or _session_space(path)].append(path)
+            name, project = _session_space(path)
+            by_space[space or name].append((path, project))
         except (TreeringError, OSError) as error:
             skipped.append(Skipped(str(path), str(error)))
     if by_space and is_own(memory):
         make_private(user_memory().parent)
     messages: Counter[str] = Counter()
     total, done = sum(map(len, by_space.values())), 0
-    for name, paths in by_space.items():
+    for name, sessions in by_space.items():
         with Memory.open(memory, space=name, embedder=embedder, llm="none") as opened:
-            for path in paths:
-                job = {"client": client.name, "transcript": str(path), "space": name}
-                messages[name] += len(take_in(opened, job, Offsets(memory)))
+            for path, project in sessions:
+                job = {"client": client.name, "transcript": str(path), "project": project}
+                messages[name] += take_in(opened, job | {"space": name}, Offsets(memory)).added
                 done += 1
                 if progress is not None:
                     progress(done, total)
     return messages, skipped
 
 
-def _session_space(path: Path) -> str:
-    """Return the space of a session's project; the path of its folder if that is gone."""
+def _session_space(path: Path) -> tuple[str, str | None]:
+    """Return the space of a session's project, and the project.
+
+    The space is named by the path of its folder if that is gone.
+    """
     form = line_format_of(path)
     if form is None:
         raise InputError("no transcript of Claude Code or Codex")
@@ -128,5 +134,6 @@ def _session_space(path: Path) -> str:
     folders = (item.project for item in items if isinstance(item, TranscriptMessage))
     folder = next(filter(None, folders), None)
     if folder is None:
-        return DEFAULT_SPACE
-    return agent_space(None, Path(folder)).name if Path(folder).is_dir() else folder
+        return DEFAULT_SPACE, None
+    project = project_of(Path(folder))
+    return agent_space(None, Path(folder)).name if Path(folder).is_dir() else folder, project

@@ -125,9 +125,13 @@ class HookHandler:
         if "space" not in job:
             raise TreeringError("a file in the inbox is damaged")
         memory, record = self._memory(str(job["space"])), self._record(job)
-        if new := take_in(memory, job, Offsets(str(self._path))):
-            note_replies(memory, new, hook_log.entries_shown(record["memory"], job.get("session")))
-            hook_log.note(record | {"taken_in": len(new)})
+        new = take_in(memory, job, Offsets(str(self._path)))
+        if new.ids:
+            shown = hook_log.entries_shown(record["memory"], job.get("session"))
+            note_replies(memory, new.ids, shown)
+        if new.ids or new.private:
+            counts = {"taken_in": new.added, "masked": new.masked, "private": new.private}
+            hook_log.note(record | counts)
 
     def _report(self, request: Mapping[str, Any], error: str) -> None:
         """Log an error, once, and keep it for the next reply."""

@@ -87,6 +87,8 @@ class _TimedReply:
 def _run(
     event: str, client: str, options: Mapping[str, str], deadline: float
 ) -> tuple[str, list[str]]:
+    if client not in CLIENTS:
+        raise ValueError(f"no agent {client!r} has hooks; there are {', '.join(CLIENTS)}")
     payload = _payload()
     folder = Path(_folder(payload))
     project = project_of(folder)

@@ -56,13 +56,13 @@ def install(client: Client, launcher: Launcher, *, dry_run: bool = False) -> lis
     def add(text: str, file: SettingsFile) -> str:
         return put_in(text or file.start, file.form, file.edits)
 
-    is_new = installed_server(client) is None
     plans = _plan(client, launcher, add)
     if not dry_run:
         _write(plans)
-        for plan in plans:
-            backup = _backup(client, plan.path)
-            is_needed = plan.changes_something and (is_new or not backup.exists())
+        for plan, file in zip(plans, client.files(_ANY), strict=True):
+            backup, before = _backup(client, plan.path), _decode(plan.before)
+            is_own = take_out(before, file.form, file.edits) != before
+            is_needed = plan.changes_something and not (is_own and backup.exists())
             if is_needed and plan.before is not None:
                 make_private(backup.parent)
                 replace_file(backup, plan.before, private=True)

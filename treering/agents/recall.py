@@ -68,7 +68,7 @@ def relevant_lines(
     found = memories[0].search(prompt, k=CANDIDATES, spaces=[*memory_by_space])
     best = max((hit.confidence for hit in found), default=0.0)
     if best < RELEVANT:
-        return Recollection(why_nothing=f"best {best:.2f}, floor {RELEVANT:g}")
+        return Recollection(why_nothing=f"best {best:.2f}, needed {RELEVANT:g}")
     lines: dict[str, str] = {}
     room = PROMPT_TOKENS
     if len(memories) == 1:  # the confidences of two spaces compare worse than their scores

@@ -1,6 +1,6 @@
 """Switches hooks off for a project, and on again.
 
-The times are stored: nothing said while hooks were off is stored, even later.
+The times are stored: no hook stores what was said while hooks were off, even later.
 """
 
 from __future__ import annotations

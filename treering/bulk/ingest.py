@@ -128,8 +128,8 @@ def bulk_ingest(
             total, embedded = views.count_pending(), 0  # progress begins again
             report.pending = _build(views)
         report.workers = pool.size
-    hidden = envelope.count(Receipt())
-    report.masked, report.private = hidden.masked, hidden.private
+    if report.added and envelope.cleaner is not None:
+        report.masked, report.private = envelope.cleaner.masked, envelope.cleaner.private
     report.seconds = time.monotonic() - began
     return report
 

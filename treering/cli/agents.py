@@ -88,7 +88,7 @@ def uninstall(run: Run, client: str, dry_run: bool = False) -> None:
     plans = installer.uninstall(chosen, dry_run=dry_run)
     _print_plans(run, plans, dry_run)
     for backup in () if dry_run else installer.backups(chosen):
-        note(f"the copy from before treering stays: {backup}")
+        note(f"the copy from before `treering install` stays: {backup}")
     if not dry_run and not any(map(installer.installed_server, CLIENTS)):
         stop_all(run.hook_memory)
 

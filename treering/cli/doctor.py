@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import Literal
 
@@ -67,7 +67,7 @@ def doctor(run: Run, secrets: bool = False, reindex: bool = False) -> None:
     checks = _versions, _file, _disk, _spaces, _embedder, _llm
     findings: list[Finding] = []
     for check in (_secrets,) if secrets else checks:
-        for finding in _findings(check, run):
+        for finding in map(_without_itself, _findings(check, run)):
             if finding.state == "fail" and finding.detail in (one.detail for one in findings):
                 continue  # a file that cannot be opened fails each check that opens it
             if not run.out.as_json:
@@ -81,6 +81,13 @@ def doctor(run: Run, secrets: bool = False, reindex: bool = False) -> None:
     if not sound:
         note("something is broken; see the lines marked fail")
         raise typer.Exit(FOUND)
+
+
+def _without_itself(finding: Finding) -> Finding:
+    """Leave out the advice of an error to run this command."""
+    detail = finding.detail.replace("; `treering doctor` lists the damage", "")
+    detail = detail.replace("`treering doctor` lists everything that is damaged, ", "")
+    return replace(finding, detail=detail)
 
 
 def _findings(check: Callable[[Run], Iterator[Finding]], run: Run) -> Iterator[Finding]:

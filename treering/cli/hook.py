@@ -31,8 +31,9 @@ def hook(run: Run, on: bool | None = None, stop: bool = False) -> None:
     """Show the memory, project and space of hooks in this folder, and whether they are on.
 
     Agents run `treering hook EVENT` with the event's JSON on standard input. session-start and
-    prompt recall; turn, compact and session-end store the new messages. Nothing said while hooks
-    are off is stored, even later.
+    prompt recall; turn, compact and session-end store the new messages. No hook stores what is said
+    while hooks are off, even later, and nor does `treering install --past`. `treering import` of
+    the agent's files does.
     """
     space, project = run.agent_space, project_of(working_folder())
     if on is not None:
@@ -42,7 +43,7 @@ def hook(run: Run, on: bool | None = None, stop: bool = False) -> None:
         from treering.agents.server import stop as stop_server
 
         stopped = [stop_server(place) for place in {run.hook_memory, *installed.values()}]
-        note("the server has ended" if any(stopped) else "no server runs")
+        note("the server was told to end" if any(stopped) else "no server runs")
     is_on = not switches.is_off(project)
     record: dict[str, Any] = {
         "memory": next(iter(installed.values()), run.hook_memory),
@@ -83,6 +84,8 @@ def log(run: Run, limit: int = 20) -> None:
     nothing = "no hook of an agent has run yet; `treering install` lists the agents that are here"
     records = hook_log.records(limit)
     run.out.emit_all(records, lambda record: _record_parts(record, run.embedder), nothing)
+    if switches.is_off(project_of(working_folder())):
+        note("hooks are off in this project; `treering hook --on` switches them on")
 
 
 def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:
@@ -108,8 +111,9 @@ def _record_parts(record: dict[str, Any], embedder: str | None) -> Iterator[Part
     yield f"  {record.get('space')}: "
     if error := record.get("error"):
         yield str(error), "red"
-    elif taken_in := record.get("taken_in"):
-        yield f"stored {plural(int(taken_in), 'message', 'messages')}"
+    elif "taken_in" in record:
+        yield f"stored {plural(record['taken_in'], 'message', 'messages')}"
+        yield "".join(f", {record[name]} {name}" for name in ("masked", "private") if record[name])
     elif not record.get("entries"):
         why = record.get("why_nothing")
         yield f"nothing added ({why})" if why else "nothing added"

@@ -21,6 +21,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
+from treering.text import shorten_source
+
 T = TypeVar("T")
 Part = str | tuple[str, str]
 """A text, or a text and a rich style."""
@@ -79,9 +81,8 @@ def short_path(source: str) -> str:
 
 
 def short_source(source: str) -> str:
-    """Return a source, or its end, in at most a quarter of a line."""
-    path, most = short_path(source), line_width() // 4
-    return path if len(path) <= most else f"…{path[1 - most :]}"
+    """Return a source, without its middle if it is long, in at most a quarter of a line."""
+    return shorten_source(short_path(source), line_width() // 4)
 
 
 def line_width() -> int:

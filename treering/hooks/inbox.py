@@ -31,10 +31,10 @@ def folder_of(memory: str) -> Path:
 
 def leave(memory: str, job: dict[str, Any]) -> None:
     """Leave a job if something was said; it is durable, whole and masked when this returns."""
-    messages = _mask(job["messages"])
+    messages, hidden = _mask(job["messages"])
     if not job["transcript"] and not messages:
         return
-    content = json.dumps(job | {"messages": messages}).encode()
+    content = json.dumps(job | {"messages": messages, "hidden": hidden}).encode()
     folder = make_private(folder_of(memory))
     path = folder / f"{time.time_ns():020}-{os.getpid()}-{os.urandom(3).hex()}.json"
     try:
@@ -114,15 +114,16 @@ def _files(memory: str, pattern: str) -> list[Path]:
     return sorted(folder_of(memory).glob(pattern))
 
 
-def _mask(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return messages without secrets and private passages."""
+def _mask(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], tuple[int, int]]:
+    """Return messages without secrets and private passages, and the counts of both."""
     if not messages:
-        return []
+        return [], (0, 0)
     from treering.ingest.secrets import Cleaner  # takes a tenth of a second
 
-    clean = Cleaner().clean
-    masked = [message | {"content": clean(message["content"])} for message in messages]
-    return [message for message in masked if message["content"].strip()]
+    cleaner = Cleaner()
+    clean = [message | {"content": cleaner.clean(message["content"])} for message in messages]
+    said = [message for message in clean if message["content"].strip()]
+    return said, (cleaner.masked, cleaner.private)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -98,14 +98,17 @@ _STUCK_IS: Final = r"是|为|為|は|が|는|은|이|가|m(?!\w)"
 _IS_BEHIND: Final = r"हैं?|आहे|আছে|ہے|です|だ|입니다|이다"
 """The verb of languages in which it comes last."""
 
+_OF: Final = r"\s(?:for|to|of|für|para|pour|per|для)(?:\s[^\s.:]{1,30}){1,3}?"
+"""What the password is for, in up to three words."""
+
 _SIGN: Final = r"=>|:=|={1,3}|[:：—–]"
 _VALUE: Final = (
     # no letters of scripts without spaces: the next word would begin right behind the secret
-    r"[^\s\"'`,;()<>{}\[\]«»“”„،؛؟।۔\u3000-\u9fff\uac00-\ud7a3\uff01-\uff1f]{8,200}(?<!\.)"
+    r"[^\s\"'`,;()<>{}\[\]«»“”„،؛؟।۔\u3000-\u9fff\uac00-\ud7a3\uff01-\uff1f]{6,200}(?<!\.)"
 )
 
 _ASSIGNED = re.compile(
-    rf"""(?:(?:{_NAMES})(?!\w)["'`]?\s{{0,5}}(?:{_SIGN}|{_IS})|"""
+    rf"""(?:(?:{_NAMES})(?!\w)["'`]?(?:{_OF})?\s{{0,5}}(?:{_SIGN}|{_IS})|"""
     rf"""(?:{_STUCK_NAMES})["'`]?\s{{0,5}}(?:{_SIGN}|{_STUCK_IS}))"""
     rf"""\s{{0,5}}(?:["'`“„「『]|«\s?)?(?P<value>{_VALUE})"""
     rf"""|(?:{_NAMES})\s{{1,5}}["'`]?(?P<before>{_VALUE})(?=["'`]?\s{{0,5}}(?:{_IS_BEHIND}))""",
@@ -114,7 +117,7 @@ _ASSIGNED = re.compile(
 """A name that says it holds a secret, and its value. ``_looks_secret`` decides whether that is
 one."""
 
-_LONG_WORD = re.compile(r"\S{8,}")
+_LONG_WORD = re.compile(r"\S{6,}")
 _DIGIT = re.compile(r"\d")
 
 _PIN = re.compile(
@@ -124,9 +127,10 @@ _PIN = re.compile(
 
 _NO_VALUE = re.compile(
     r"[$%~./\\]|https?:|os\.|process\.|env\.|self\.|config\.|\d{4}-\d\d-\d\d|(.)\1{5}|\w+\.\w+\.\w+"
-    r"|(?i:aes|argon|base|ecdsa|hs|md|oauth|rsa?|sha|utf)-?\d{1,4}(?![^\W_])"
+    r"|(?=.{6,7}\Z)\d{1,4}-?[^\W\d_]+\Z|(?i:aes|argon|base|ecdsa|hs|md|oauth|rsa?|sha|utf)-?\d{1,4}(?![^\W_])"
 )
-"""How values begin that are references, paths, dates, place-holders and algorithms."""
+"""How values begin that are references, paths, dates, place-holders and algorithms; and
+short numbers with a unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,9 @@ class Cleaner:
     private: int = 0
 
     def count(self, receipt: Receipt) -> Receipt:
-        """Return a receipt with the counts."""
+        """Return a receipt with the counts, unless nothing was added."""
+        if not receipt.added:
+            return receipt
         return replace(receipt, masked=self.masked, private=self.private)
 
     def clean(self, text: str) -> str:

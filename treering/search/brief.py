@@ -16,7 +16,7 @@ from typing import Final, Literal
 from treering.llm.tokens import estimate_tokens
 from treering.records import Entry
 from treering.search.terms import terms
-from treering.text import with_speaker
+from treering.text import shorten_source, with_speaker
 
 Section = Literal["pinned", "about", "holds", "open", "lately"]
 SECTIONS: Final[dict[Section, tuple[str, float]]] = {
@@ -196,9 +196,7 @@ def _write_lines(picked: dict[Section, list[Saying]]) -> tuple[str, list[BriefLi
 
 
 def _place(saying: Saying) -> str:
-    source = saying.source
-    if len(source) > LABEL_CHARS:
-        source = f"…{source[1 - LABEL_CHARS :]}"
+    source = shorten_source(saying.source, LABEL_CHARS)
     return f"{source}, {saying.at:%Y-%m-%d}" if saying.at else source
 
 

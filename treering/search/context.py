@@ -19,7 +19,7 @@ from treering.records import Context, Hit, Newer, Order, Passage
 from treering.search.relations.contract import fill_times
 from treering.search.terms import terms
 from treering.split.text import FragmentSize, LengthUnit, spans
-from treering.text import with_speaker
+from treering.text import shorten_source, with_speaker
 
 CountTokens = Callable[[str], int]
 DUPLICATE_COSINE = 0.97
@@ -390,10 +390,10 @@ def _show(number: int, members: Sequence[Candidate]) -> str:
 
 
 def _label(source: str) -> str:
-    """Return the end of a long path, or the site of a long URL."""
+    """Return a long path without its middle, or the site of a long URL."""
     if len(source) > LABEL_CHARS and (url := _URL.match(source)):
         source = url["site"]
-    return source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
+    return shorten_source(source, LABEL_CHARS)
 
 
 def _body(members: Sequence[Candidate]) -> str:

@@ -50,19 +50,21 @@ TakeIn = Callable[..., Receipt]
 
 @dataclass(slots=True)
 class TranscriptLines:
-    """The messages among some items as lines of an export, and the omissions by reason."""
+    """The messages among some items as lines of an export, and the omissions by reason.
+
+    ``cleaners`` have counted what was taken out of a message, by its id.
+    """
 
     items: Iterable[TranscriptItem]
     path: Path | None = None
     since: datetime | None = None
     mask: bool = True
     omitted: Counter[str] = field(default_factory=Counter)
-    cleaner: Cleaner = field(default_factory=Cleaner)
+    cleaners: dict[str, Cleaner] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
         path = str(self.path.absolute()) if self.path else None
         named: set[str] = set()
-        clean = self.cleaner.clean if self.mask else str
         for item in self.items:
             if isinstance(item, Omission):
                 self.omitted[item.reason] += 1
@@ -70,7 +72,7 @@ class TranscriptLines:
                 self.omitted[f"messages from before {self.since:%Y-%m-%d %H:%M}"] += 1
             elif not item.text.strip():
                 self.omitted["messages without text"] += 1
-            elif not (text := clean(item.text)).strip():
+            elif not (text := self._clean(item)).strip():
                 self.omitted["messages that are private as a whole"] += 1
             else:
                 yield from _lines(replace(item, text=text))
@@ -78,6 +80,13 @@ class TranscriptLines:
                 if path is not None and path == _name(path) and source not in named:
                     named.add(source)
                     yield exchange.origin_line(source, path)
+
+    def _clean(self, message: TranscriptMessage) -> str:
+        cleaner = Cleaner()
+        text = cleaner.clean(message.text) if self.mask else message.text
+        if text != message.text:
+            self.cleaners[_identity(message)] = cleaner
+        return text
 
 
 def import_content(
@@ -186,18 +195,27 @@ def _unit(
         receipts.append(take_in([exchange.transcript_header(), *batch]))
     receipt = Receipt.total(receipts)
     omitted = lines.omitted + Counter(receipt.omitted)
-    receipt = replace(receipt, omitted=dict(omitted.most_common()))
-    return lines.cleaner.count(receipt) if lines.cleaner else receipt
+    cleaners = [lines.cleaners[entry] for entry in receipt.ids if entry in lines.cleaners]
+    return replace(
+        receipt,
+        omitted=dict(omitted.most_common()),
+        masked=sum(cleaner.masked for cleaner in cleaners),
+        private=sum(cleaner.private for cleaner in cleaners),
+    )
 
 
 # ------------------------------------------------------------ transcripts that grow
 
 
 class NewLines(NamedTuple):
-    """Lines for ``Memory.import_``, none without a new message, and the byte to continue at."""
+    """Lines for ``Memory.import_``, none without a new message, and the byte to continue at.
+
+    ``hidden`` counts the masked secrets and the private passages.
+    """
 
     lines: tuple[str, ...]
     offset: int
+    hidden: tuple[int, int]
 
 
 def new_lines(path: Path, offset: int = 0) -> NewLines:
@@ -219,19 +237,23 @@ def new_lines(path: Path, offset: int = 0) -> NewLines:
             break
         items += read(start, line)
         offset = start + len(line)
-    lines = tuple(TranscriptLines(items, path=path))
-    return NewLines((exchange.transcript_header(), *lines) if lines else (), offset)
+    said = TranscriptLines(items, path=path)
+    lines, cleaners = tuple(said), said.cleaners.values()
+    hidden = sum(one.masked for one in cleaners), sum(one.private for one in cleaners)
+    return NewLines((exchange.transcript_header(), *lines) if lines else (), offset, hidden)
 
 
 # ------------------------------------------------------------------ a message as lines
 
 
+def _identity(message: TranscriptMessage) -> str:
+    content = f"{message.source.split('/')[0]}\0{message.id}".encode("utf-8", "replace")
+    return hashlib.sha256(content).hexdigest()[: 2 * ID_BYTES]
+
+
 def _lines(message: TranscriptMessage) -> Iterator[str]:
     """A message as one line; a very long one as several."""
-    digest = hashlib.sha256(
-        f"{message.source.split('/')[0]}\0{message.id}".encode("utf-8", "replace")
-    )
-    identity = digest.hexdigest()[: 2 * ID_BYTES]
+    identity = _identity(message)
     for number, piece in enumerate(pieces([storable(message.text)])):
         yield exchange.transcript_line(
             Entry(
