@@ -108,7 +108,8 @@ def test_a_worktree_whose_repository_is_served_is_read(
             root = str(inside.parent / "tree-inside")
             assert "nothing is undone" in await said(client, "code_check", root=root)
             root = str(inside.parent / "tree-outside")
-            assert "may read" in await refused(client, "code_check", root=root)
+            for tool, asked in (("code_check", {}), ("code_record", {"instruction": "Go."})):
+                assert "may read" in await refused(client, tool, root=root, **asked)
 
     with serving(url=path, code_roots=(inside.parent,)) as url:
         anyio.run(act, url)

@@ -337,6 +337,8 @@ def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Me
         assert "text: Field required" in await refused(client, "remember")
         assert "white space" in await refused(client, "remember", text=" ")
         assert "ISO 8601" in await refused(client, "remember", text="x", at="soon")
+        for name in ("since", "until", "as_of"):
+            assert "ISO 8601" in await refused(client, "recall", query="x", **{name: "soon"})
         assert "budget: " in await refused(client, "recall", query="x", budget=0)
         assert "idz: " in await refused(client, "recall", query="x", idz=True)
         assert "no entries are chosen" in await refused(client, "forget", ids=[], source="")
