@@ -1,13 +1,13 @@
 """A web application with one space for each user: ``uvicorn --factory examples.web_app:app``.
 
-The users share the models. The header ``X-User`` stands for the login of a real application.
+The users share connections and models. The header ``X-User`` stands for the login of a real
+application.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager
-from functools import cache
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
@@ -32,8 +32,8 @@ STATUSES = {
 
 def user_memory(request: Request, x_user: Annotated[str, Header()]) -> Memory:
     """Return the memory of the user who sends a request."""
-    memory: Memory = request.app.state.open_space(x_user)
-    return memory
+    memory: Memory = request.app.state.memory
+    return memory.space(x_user, create=True)
 
 
 UserMemory = Annotated[Memory, Depends(user_memory)]
@@ -86,14 +86,8 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with ExitStack() as opened:  # closes the memories at the end
-
-            @cache
-            def open_space(user: str) -> Memory:
-                memory = Memory.open(path, space=user, embedder=embedder, llm=llm, create=True)
-                return opened.enter_context(memory)
-
-            app.state.open_space = open_space
+        with Memory.open(path, embedder=embedder, llm=llm) as memory:
+            app.state.memory = memory
             yield
 
     app = FastAPI(lifespan=lifespan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -116,14 +117,17 @@ class Memory:
         open_beside: Callable[[str], Views] | None = None,
     ) -> None:
         self._database = database
-        self._space = Space(database, space)
-        self._code_roots = code_roots
+        self._owns_database = True
         self._warns_of_paths = False  # only ``open`` sets it: a server's callers have other disks
-        self._account = ModelAccount(self._space, llm)
+        account = ModelAccount(Space(database, space), llm)
+        views = Views(account.space, embedder, account, code_roots)
+        self._use(views, SpacesBeside(views, open_beside))
+
+    def _use(self, views: Views, beside: SpacesBeside) -> None:
+        self._views, self._beside = views, beside
+        self._space, self._account = views.space, views.account
         self._answerer = Answerer(self._account)
-        self._views = Views(self._space, embedder, self._account, self._code_roots)
-        self._intake = Intake(self._space, self._views.eraser)
-        self._beside = SpacesBeside(self._views, llm, open_beside)
+        self._intake = Intake(self._space, views.eraser)
 
     @classmethod
     def open(
@@ -183,8 +187,24 @@ class Memory:
         """The code of this space: index and search repositories, remember rounds of work."""
         return self._views.code
 
+    def space(self, name: str, *, create: bool | None = None) -> Memory:
+        """Return another space of the same file or database.
+
+        It uses the connections and models of this memory and lives until this memory is closed;
+        closing the space alone does nothing. The spaces used last stay loaded, so a server may call
+        this for each request. ``create`` is as in ``open``. Raise UnknownSpace, InputError.
+        """
+        views = self._beside.views(checked_name(name, "space") or DEFAULT_SPACE)
+        begin(views.space, create)
+        memory = copy(self)
+        memory._owns_database = False
+        memory._use(views, self._beside.seen_from(views))
+        return memory
+
     def close(self) -> None:
         """Close the file; a second call does nothing."""
+        if not self._owns_database:
+            return
         self._account.close()
         self._database.close()
         POOL.clear()

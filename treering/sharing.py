@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,8 +20,6 @@ from treering.journal import entries, storage
 from treering.journal.fields import checked_name, metadata_json
 from treering.journal.space import UNNAMED, WITHHELD, Space, begin
 from treering.journal.writing import Draft
-from treering.llm.account import ModelAccount
-from treering.llm.contract import LLM
 from treering.records import JSON, Context, Entry, Filter, Forgotten, Hit, Level, Mode, Receipt
 from treering.search.context import CountTokens
 from treering.search.relations.contract import Plan
@@ -33,6 +31,9 @@ from treering.views.registry import Views
 from treering.views.search_hooks import Alpha
 from treering.views.settings import SpaceSettings
 from treering.views.tree.hits import Retrieval
+
+MAX_OPEN: Final = 64
+"""Spaces beside one that stay loaded."""
 
 ORIGIN: Final = "shared_from"
 """Metadata of a copy: the name of the space, and the id, of the entry that was shared."""
@@ -121,14 +122,16 @@ class SpacesBeside:
     def __init__(
         self,
         own: Views,
-        llm: str | LLM | None,
         open_views: Callable[[str], Views] | None = None,
     ) -> None:
         self._own = own
-        self._llm = llm
         self._open_views = open_views or self._open
         self._opening = threading.Lock()
-        self._opened: dict[str, Views] = {}
+        self._opened: OrderedDict[str, Views] = OrderedDict()
+
+    def seen_from(self, views: Views) -> SpacesBeside:
+        """Return the spaces as another one of them sees them."""
+        return SpacesBeside(views, self.views)
 
     def views(self, name: str) -> Views:
         """Return the views of a space, which need not exist."""
@@ -245,8 +248,10 @@ class SpacesBeside:
                 embedder = own.embedder
                 if model is not None and model.name != embedder.name:
                     embedder = open_embedder(model.name)
-                account = ModelAccount(space, self._llm)  # opens no model: only settling asks it
-                views = self._opened[name] = Views(space, embedder, account)
+                views = self._opened[name] = Views(space, embedder, own.account.of_space(space))
+            self._opened.move_to_end(name)
+            while len(self._opened) > MAX_OPEN:
+                self._opened.popitem(last=False)
             return views
 
 

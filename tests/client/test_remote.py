@@ -106,7 +106,7 @@ def test_a_space_is_begun_missed_and_removed_over_a_server(url: str, remote: Mem
         typo.search("Porto")
     with pytest.raises(UnknownSpace):
         Memory.open(url, space="defualt", create=False)
-    with Memory.open(url, space="ana/maria", create=True) as ana:
+    with remote.space("ana/maria", create=True) as ana:
         assert ana.search("Porto") == []
         ana.add("A boat.")
     assert remote.spaces() == ["ana/maria", "default"]
@@ -301,5 +301,6 @@ def test_there_is_an_asynchronous_twin(url: str) -> None:
             await asyncio.gather(*(memory.add(f"Number {number}.") for number in range(5)))
             assert len([entry async for entry in memory.entries()]) == 5
             assert (await memory.search("Number 3.", k=1))[0].text == "Number 3."
+            assert await (await memory.space("other")).search("Number 3.") == []
 
     asyncio.run(use())

@@ -10,13 +10,22 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Open
+from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.errors import InputError, LLMError, UnknownMemory, UnknownName, UnknownSpace
+from treering.errors import (
+    InputError,
+    JournalError,
+    LLMError,
+    UnknownMemory,
+    UnknownName,
+    UnknownSpace,
+)
 from treering.journal.open import open_database
 from treering.journal.space import names
 from treering.journal.sqlite import scrub
 from treering.llm.scripted import FakeLLM, Request
 from treering.serve import keys
+from treering.sharing import MAX_OPEN
 from treering.views import erase
 
 PERSON = "ana-de-almeida-1984"
@@ -286,3 +295,28 @@ def test_a_space_that_is_removed_while_a_model_works_for_it_stays_removed(
     with suppress(LLMError, UnknownName):  # the space is not there; nor is that a good reply
         operations[operation]()
     assert other.spaces() == ["ben"]
+
+
+def test_the_spaces_of_a_memory_share_its_connections_and_model(path: Path) -> None:
+    llm = FakeLLM(["Porto.", "Lisbon."])
+    with Memory.open(path, embedder=HashingEmbedder(), llm=llm) as memory:
+        memory.add("The boiler is old.")
+        memory.space("user-0", create=True).add("I live in Porto.")
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for number in range(1, MAX_OPEN + 4):  # more than stay loaded
+            memory.space(f"user-{number}", create=True).add(f"I live in house {number}.")
+        assert len(list(Path("/proc/self/fd").iterdir())) <= before
+        first = memory.space("user-0", create=False)
+        assert [hit.text for hit in first.search("live")] == ["I live in Porto."]
+        assert [hit.text for hit in memory.search("live")] == ["The boiler is old."]
+        hits = first.search("live boiler", spaces=["user-0", "default"])
+        assert {hit.space for hit in hits} == {"user-0", "default"}
+        assert first.ask("Where do I live?").text == "Porto."
+        first.close()
+        assert memory.space("user-1").ask("Where do I live?").text == "Lisbon."
+        with pytest.raises(UnknownSpace):
+            memory.space("nobody", create=False)
+        memory.forget_space("user-0")
+        assert memory.space("user-0", create=True).search("live") == []
+    with pytest.raises(JournalError):
+        first.search("live")

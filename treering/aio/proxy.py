@@ -45,6 +45,12 @@ class AsyncProxy:
     def __init__(self, get: Callable[[], Any]) -> None:
         self._get = get
 
+    @classmethod
+    def _of(cls, get: Callable[[], Any]) -> Self:
+        proxy = cls.__new__(cls)
+        AsyncProxy.__init__(proxy, get)
+        return proxy
+
 
 def _method(method: FunctionType) -> Callable[..., Any]:
     """Return the method of a proxy."""
@@ -64,7 +70,7 @@ def _method(method: FunctionType) -> Callable[..., Any]:
             return AsyncChatStream(await close_if_cancelled(work))
         result = await asyncio.to_thread(work)
         proxy = AsyncProxy._proxies.get(returns)
-        return proxy(lambda: result) if proxy else result
+        return proxy._of(lambda: result) if proxy else result
 
     return call
 
@@ -75,7 +81,9 @@ def _property(name: str, member: property) -> property:
 
     def get(self: AsyncProxy) -> Any:
         proxy = AsyncProxy._proxies.get(returns)
-        return proxy(lambda: getattr(self._get(), name)) if proxy else getattr(self._get(), name)
+        return (
+            proxy._of(lambda: getattr(self._get(), name)) if proxy else getattr(self._get(), name)
+        )
 
     return property(get, doc=member.__doc__)
 

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from http import HTTPStatus
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -57,19 +58,21 @@ class Connection:
         transport: httpx2.BaseTransport | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        headers = {}
-        if space is not None:
-            headers["X-Treering-Space"] = space
-        if api_key is not None:
-            headers["Authorization"] = f"Bearer {api_key}"
         self.url = url.rstrip("/")
+        self._space = space
         self._pause = pause
         self._client = httpx2.Client(
             base_url=f"{self.url}/v1",
-            headers=httpx2.Headers(headers, encoding="utf-8"),
+            headers={} if api_key is None else {"Authorization": f"Bearer {api_key}"},
             timeout=TIMEOUT,
             transport=transport,
         )
+
+    def of_space(self, space: str) -> Connection:
+        """Return the connection to another space of the server, over the same sockets."""
+        connection = copy(self)
+        connection._space = space
+        return connection
 
     def get(self, kind: type[T], path: str, params: Fields | None = None) -> T:
         """Request a route, and return its answer as a ``kind``."""
@@ -106,7 +109,9 @@ class Connection:
         self._ensure_open()
         content = (f"{line}\n".encode() for line in lines)
         with _translate_errors(self.url):
-            response = self._client.post(path, content=content, params=dict(options))
+            response = self._client.post(
+                path, content=content, params=dict(options), headers=self._headers({})
+            )
         return self._read(kind, _raise_problem(response))
 
     def events(self, path: str, body: Fields) -> Generator[ServerEvent, None, None]:
@@ -126,7 +131,9 @@ class Connection:
         self._ensure_open()
         for attempt in range(ATTEMPTS):
             with _translate_errors(self.url):
-                response = self._client.request(method, path, headers=headers, **options)
+                response = self._client.request(
+                    method, path, headers=self._headers(headers), **options
+                )
             wait = _wait(response, attempt)
             if response.status_code not in _BUSY or wait is None:
                 break
@@ -138,11 +145,15 @@ class Connection:
         self._ensure_open()
         with (
             _translate_errors(self.url),
-            self._client.stream(method, path, headers=JSON, **options) as response,
+            self._client.stream(method, path, headers=self._headers(JSON), **options) as response,
         ):
             if response.is_error:
                 response.read()
             yield _raise_problem(response)
+
+    def _headers(self, headers: Mapping[str, str]) -> httpx2.Headers:
+        named = {} if self._space is None else {"X-Treering-Space": self._space}
+        return httpx2.Headers({**named, **headers}, encoding="utf-8")
 
     def _ensure_open(self) -> None:
         if self._client.is_closed:

@@ -85,6 +85,7 @@ class RemoteMemory(Memory):
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._owns_database = True  # and its connections
         self._remote_code = RemoteCode(connection)
         self._remote_memos = RemoteMemos(connection)
         self._remote_facts = RemoteFacts(connection)
@@ -111,8 +112,16 @@ class RemoteMemory(Memory):
         return self._remote_tree
 
     @override
+    def space(self, name: str, *, create: bool | None = None) -> RemoteMemory:
+        memory = RemoteMemory(self._connection.of_space(name))
+        memory._owns_database = False
+        memory._begin_space(name, create)
+        return memory
+
+    @override
     def close(self) -> None:
-        self._connection.close()
+        if self._owns_database:
+            self._connection.close()
 
     add = calls.remote_method(
         Memory.add,

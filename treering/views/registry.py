@@ -87,7 +87,7 @@ class Views:
         account: ModelAccount,
         code_roots: Sequence[Path] | None = None,
     ) -> None:
-        self._account = account
+        self.account = account
         self._code_roots = code_roots
         self._space = self.space = space
         self.embedder = embedder
@@ -147,7 +147,7 @@ class Views:
                     self.build,
                     self.eraser,
                     self._beside_code,
-                    self._account,
+                    self.account,
                     self._code_roots,
                 )
             return self._code
@@ -395,7 +395,7 @@ class Views:
         from treering.views.suggest import suggest
 
         trials = partial(self._scoring, progress=progress)
-        return suggest(self._space, trials, self.embedder, self._account)
+        return suggest(self._space, trials, self.embedder, self.account)
 
     def configure(self, preset: str | None, choices: Mapping[str, object]) -> SpaceSettings:
         """The settings of the space, changed if anything is given. The next ``settle`` derives
