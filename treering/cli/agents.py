@@ -61,7 +61,7 @@ def install(
         what = "the MCP server and hooks" if chosen.has_hooks else "the MCP server"
         note(f"{chosen.title} has {what} of {launcher.memory}; restart it. {chosen.note}".rstrip())
         if chosen.has_hooks:
-            note("`treering hook log` shows later what was stored, and what was added to prompts")
+            note("`treering hook log` shows how much was stored, and what was added to prompts")
     if past:
         with run.out.progress("importing") as progress:
             messages, skipped = import_past_sessions(
