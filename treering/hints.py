@@ -120,8 +120,7 @@ WORDS: Final[Mapping[Hint, Words]] = {
     ),
     Hint.LIST_SPACES: Words(
         python="`memory.spaces()` lists all; `add`, or `create=True` at opening, makes one",
-        cli="`treering spaces` lists all, --space or TREERING_SPACE names one, and `treering add` "
-        "or `treering code index` makes one",
+        cli="`treering spaces` lists all, and --space or TREERING_SPACE names one",
         rest="`GET /v1/spaces` lists all, `POST /v1/entries` and `PUT /v1/spaces/NAME` make one",
         mcp="the tool `remember` makes one",
     ),

@@ -169,6 +169,7 @@ class Memory:
             begin(Space(database, name), create)
             model = space_embedder(Space(database, name), chosen)
             memory = cls(database, name, model, llm)
+            memory._space.is_granted = create is True
             retry(database)  # erased texts in the bytes of the file
         except BaseException:
             database.close()

@@ -139,6 +139,9 @@ def test_keys_are_made_listed_and_removed(treering: Treering) -> None:
     assert treering("serve", "key", "--remove", key["id"]).exit_code == 0
     assert records(treering("serve", "key", "--json")) == []
     assert treering("serve", "key", "--remove", key["id"]).exit_code == 2
+    assert "every request is refused" in treering("serve", "key").stderr
+    treering("serve", "key", "--open")
+    assert "no request needs one" in treering("serve", "key").stderr
 
 
 def test_keys_of_no_memory_are_not_looked_for(treering: Treering, tmp_path: Path) -> None:

@@ -204,7 +204,16 @@ def test_a_space_that_only_a_key_opens_is_removed_with_it(
     result = treering("spaces", "--remove", "ana", "--yes")
     assert result.stdout == "removed ana with 0 entries and 1 key\n", result.stderr
     assert treering("serve", "key").stdout == ""
-    assert "no space 'ana'" in treering("spaces", "--remove", "ana", "--yes").stderr
+    again = treering("spaces", "--remove", "ana", "--yes")
+    assert "no space 'ana'" in again.stderr
+    assert "erased" not in again.stderr
+
+
+def test_a_space_of_a_file_without_any_is_not_announced_as_erased(treering: Treering) -> None:
+    treering("serve", "key", "add", "--space", "ana")  # makes the file
+    result = treering("spaces", "--remove", "anna", "--yes")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("treering: there is no space 'anna'")
 
 
 def test_doctor_finds_a_sound_memory_sound(treering: Treering, identity: str) -> None:

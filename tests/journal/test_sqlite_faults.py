@@ -197,6 +197,36 @@ def test_what_may_not_be_written_is_refused_with_what_to_change(
             assert rows_of(path) == 3
 
 
+OUT_OF_FILES = """
+import os, resource, sys
+from contextlib import suppress
+from treering.errors import JournalError
+from treering.journal.open import open_database
+
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
+taken = []
+with suppress(OSError):
+    while True:
+        taken.append(os.open(os.devnull, os.O_RDONLY))
+for _ in range(3):  # one by one, so that each step of opening lacks a descriptor once
+    os.close(taken.pop())
+    try:
+        open_database(sys.argv[1]).close()
+    except JournalError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_a_process_that_is_out_of_files_is_told_so(tmp_path: Path) -> None:
+    with opened(tmp_path / "life.db") as database:
+        fill(database, 3)
+    done = _run(OUT_OF_FILES, tmp_path / "life.db")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("too many open files") == len(done.stdout.splitlines()) > 0
+
+
 def _run(script: str, path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script, str(path)]
     return programs.run(command, capture_output=True, text=True, timeout=60, check=False)

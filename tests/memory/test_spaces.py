@@ -105,6 +105,20 @@ def test_a_space_of_a_removed_name_begins_anew_in_every_open_memory(open_memory:
 
 
 @pytest.mark.both_engines
+def test_a_memory_opened_to_create_its_space_finds_nothing_after_its_removal(
+    open_memory: Open,
+) -> None:
+    open_memory(space="ben").add("Ben likes trains.")
+    ana = open_memory(space="ana", create=True)
+    ana.add("Ana lives in Porto.")
+    ana.forget_space("ana")
+    assert ana.search("Porto") == []
+    assert ana.spaces() == ["ben"]
+    ana.add("Ana has a boat.")
+    assert [hit.text for hit in ana.search("Porto boat")] == ["Ana has a boat."]
+
+
+@pytest.mark.both_engines
 def test_a_removal_that_a_reader_delays_is_ended_by_settle_of_any_space(
     open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

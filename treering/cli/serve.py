@@ -141,6 +141,10 @@ def list_keys(run: Run, reopen: bool = False, remove: str | None = None) -> None
             note("this memory needs no key on this machine any more")
             return
         listed = keys.list_keys(database)
+        is_closed = keys.keys_by_digest(database)[1]
+    if not listed:
+        refused = "every request is refused; `treering serve key --open` ends this"
+        note(f"no keys; {refused if is_closed else 'on this machine, no request needs one'}")
     for entry in listed:
         notes = [
             entry.label,
@@ -191,6 +195,9 @@ def add(
         else:
             text, made_key = keys.add(database, run.space, label, role or ["full"], expires)
     run.out.emit({"key": text, "id": made_key.id, "space": made_key.space}, text)
-    note(f"key {made_key.id} opens the space {made_key.space!r}; keep it, it cannot be shown again")
+    note(
+        f"made key {made_key.id} for the space {made_key.space!r}. The line {keys.PREFIX}… is the "
+        "key: store it now, it is not shown again"
+    )
     if rotate:
         note(f"key {rotate} is valid for one more day; end it with `treering serve key --remove`")

@@ -220,7 +220,8 @@ class Space:
         self.database = database
         self.name = composed(name)
         self.is_granted = False
-        """Whether the owner of the memory has named it to a caller; then it may lack a row."""
+        """Whether it was named on purpose, by ``create=True`` or to a caller of a server; then it
+        may lack a row."""
         self.latest: SpaceState | None = None
         """The state that a transaction saw last; it may have changed since."""
 
@@ -293,6 +294,8 @@ def begin(space: Space, create: bool | None) -> None:
     """Make a space if ``create`` says so; if it says no, raise UnknownName unless it is there."""
     with space.read() as reader:
         there = reader.id != NOWHERE
+        if create:  # holds after a removal of the space, too
+            space.is_granted = True
         if not there and create is False:
             reader.ensure_there()
             raise UnknownSpace(f"there is no space {space.name!r}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -31,6 +33,7 @@ LONGEST_LOOK_S = 0.008
 BUSY_TIMEOUT_S = 60.0  # a large import of another process is one transaction
 _DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 
+FILES_A_CONNECTION = 4  # the file, its log, the log's index and, for a moment, the folder
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
 
@@ -246,6 +249,11 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
         )
     if str(error).startswith(_DAMAGED):  # the driver's own words; they may quote a text
         return JournalCorrupt(f"{path}: holds bad text or JSON; `treering doctor` lists the damage")
+    if code == sqlite3.SQLITE_CANTOPEN and _is_out_of_files():
+        return JournalError(
+            f"{path}: this process has too many open files; close some, or raise its limit "
+            "(`ulimit -n`)"
+        )
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return no_permission(path, error)
     if code == sqlite3.SQLITE_PROTOCOL:  # a lock failed
@@ -256,6 +264,17 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
             "disk, its free space and your quota, and repeat it"
         )
     return JournalError(f"{path}: {error}")
+
+
+def _is_out_of_files() -> bool:
+    """Return whether this process cannot open what a connection needs; SQLite does not say."""
+    with ExitStack() as opened:
+        for _ in range(FILES_A_CONNECTION):
+            try:
+                opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+            except OSError as error:
+                return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False
 
 
 def no_permission(path: Path, error: Exception) -> JournalError:
