@@ -301,6 +301,6 @@ def test_there_is_an_asynchronous_twin(url: str) -> None:
             await asyncio.gather(*(memory.add(f"Number {number}.") for number in range(5)))
             assert len([entry async for entry in memory.entries()]) == 5
             assert (await memory.search("Number 3.", k=1))[0].text == "Number 3."
-            assert await (await memory.space("other")).search("Number 3.") == []
+            assert await (await memory.space("other", create=True)).search("Number 3.") == []
 
     asyncio.run(use())
