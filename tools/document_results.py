@@ -24,7 +24,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 _POLICIES = ("treering", "fusion", "bm25", "dense")
 _MILLION = {
-    "warm context": "a warm search of 1,000,000 turns",
+    "warm context": "a warm search",
     "after-add": "the search after one add",
     "by-source": "a search of one source",
     "first": "the first search of a process",
@@ -35,9 +35,9 @@ _MILLION = {
 _SPEED = (
     ("upkeep", "ingest", 100_000, "adding a turn, embedding included"),
     *(("million", operation, 1_000_000, what) for operation, what in _MILLION.items()),
-    ("million", "warm context", 100_000, "a warm search of 100,000 turns"),
-    ("ten-million", "warm context", 10_000_000, "a warm search of 10,000,000 turns"),
-    ("code", "code", 300_000, "indexing 300,000 lines of Python"),
+    ("million", "warm context", 100_000, "a warm search"),
+    ("ten-million", "warm context", 10_000_000, "a warm search"),
+    ("code", "code", 300_000, "indexing lines of Python"),
 )
 """File, operation, size, description. An operation without a measurement gets no row."""
 FILLED = 1_000
@@ -71,8 +71,9 @@ def _speed_table() -> str:
     for file, operation, n, what in _SPEED:
         if ours := timings.get(file, {}).get((operation, n, OURS)):
             limit = speed.limits([operation]).partition(": ")[2]
-            rows.append([what, speed.value(ours), f"{speed.ratio(ours)} × {limit}"])
-    return f"{table(['operation', 'takes', 'against'], rows)}\n"
+            size = f"{n:,} {'lines' if operation == 'code' else 'turns'}"
+            rows.append([what, size, speed.value(ours), f"{speed.ratio(ours)} × {limit}"])
+    return f"{table(['operation', 'size', 'takes', 'against'], rows)}\n"
 
 
 def _presets_table() -> str:

@@ -146,7 +146,9 @@ option_group(
         metavar="WEIGHT",
     ),
     min_confidence=opt(
-        "Leave out hits that are less sure than this; 0.1 leaves out most that are irrelevant.",
+        "Leave out hits that are less sure than this. 0.1 keeps nearly all right hits; with 0.25, "
+        "most questions without an answer here find nothing, and a quarter of the others lose "
+        "their right hits.",
         metavar="0..1",
     ),
 )

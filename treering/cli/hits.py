@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from textwrap import wrap
 
-from treering.cli.output import Part, line_width, printable, short_source
+from treering.cli.output import Part, line_width, plural, printable, short_source
 from treering.records import Hit
 from treering.search.context import against
 from treering.search.terms import shared_words
@@ -27,10 +27,13 @@ def hit_parts(
     score = f"{hit.score:5.2f}" if hit.why.is_scored else f"{NO_SCORE:>5}"
     yield f"{number:2}  {score}  "
     if hit.summary_of:
-        yield f"summary of {hit.summary_of} texts", "bold"
-        yield f"  node {hit.node}, such as "
+        yield f"summary of {plural(hit.summary_of, 'text', 'texts')}", "bold"
+        yield f"  node {hit.node}, over "
     yield short_source(hit.source), "cyan"
-    yield f" #{hit.position}"
+    if not hit.summary_of:
+        yield f" #{hit.position}"
+    elif hit.summary_of > 1:
+        yield f" and {plural(hit.summary_of - 1, 'other', 'others')}"
     yield f"  {hit.at:%Y-%m-%d}" if hit.at else ""
     yield f"  {hit.speaker}  " if hit.speaker else "  "
     yield hit.entry_id, "dim"

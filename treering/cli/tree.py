@@ -39,7 +39,7 @@ def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
     elif nodes:
         run.out.lines(map(printable, outline(nodes).splitlines()))
         if any(not node.leaf for node in nodes):
-            note("[3] is a summary of 3 texts, other lines are texts, #7 is a node for --root")
+            note("[N]: summary of N texts; #N: number of the node, for `treering tree --root N`")
     if not nodes:
         texts = f": `treering settle` places {plural(waiting, 'text', 'texts')}" if waiting else ""
         note(f"the tree is empty{texts}")

@@ -57,7 +57,8 @@ def configure(
     rows = [f"{name:<{width}} {_setting_text(value)}\n" for name, value in own.items()]
     run.out.emit(settings, *rows, "all others have their defaults; --json lists them")
     if outdated:
-        note(f"by other settings than these: {', '.join(outdated)}; run `treering settle`")
+        what = ", ".join(outdated)
+        note(f"made with the former settings: {what}; `treering settle` makes them again")
 
 
 def _setting_text(value: object) -> str:

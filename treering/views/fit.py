@@ -99,8 +99,8 @@ def fit(
         )
     if not reports:
         raise InputError(
-            f"too little text to fit: fewer than {MIN_QUERIES} fragments of {MIN_WORDS} words of "
-            "one kind; the relations stay as they are"
+            f"too little text: `fit` needs {MIN_QUERIES} fragments of one kind with at least "
+            f"{MIN_WORDS} words each; the relations stay as they are"
         )
     return reports
 

@@ -32,7 +32,14 @@ from treering.search.relations.registry import (
     with_relations,
 )
 from treering.search.snapshot import Snapshot
-from treering.views.fit import MIN_QUERIES, PseudoQueries, Scoring, fit_kind, pseudo_queries
+from treering.views.fit import (
+    MIN_QUERIES,
+    MIN_WORDS,
+    PseudoQueries,
+    Scoring,
+    fit_kind,
+    pseudo_queries,
+)
 from treering.views.follow import read_sound
 
 PROPOSALS: Final = 3
@@ -116,8 +123,8 @@ def _queries(
     enough = {queries.kind: queries for queries in every if len(queries) >= MIN_QUERIES}
     if not enough:
         raise InputError(
-            f"too little text to try a relation: fewer than {MIN_QUERIES} longer fragments of one "
-            "kind, without those whose relations `configure` set"
+            f"too little text: a trial needs {MIN_QUERIES} fragments of one kind with at least "
+            f"{MIN_WORDS} words each, of a kind whose relations `configure` has not set"
         )
     return enough
 

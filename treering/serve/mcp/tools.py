@@ -235,7 +235,7 @@ def recall(
     since: Annotated[Optional, Field(description="ISO time.")] = None,
     until: Optional = None,
     as_of: Optional = None,
-    min_confidence: Annotated[float, Field(ge=0, le=1, description="0.1: only relevant.")] = 0.0,
+    min_confidence: Annotated[float, Field(ge=0, le=1, description="0.25: mostly relevant.")] = 0.0,
     ids: Annotated[bool, Field(description="Name the entries.")] = False,
     spaces: list[str] | None = None,
 ) -> ToolReply:

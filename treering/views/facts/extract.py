@@ -132,7 +132,11 @@ class FactExtractor:
         try:
             rows = ask(llm, batch, replies.append)
         except LLMReplyError:  # its text quotes the reply, which quotes the entries
-            log.warning("no list in a reply: facts of %d entries are found by patterns", len(batch))
+            log.warning(
+                "the model's reply held no JSON list; facts of %d entries were found by patterns "
+                "instead",
+                len(batch),
+            )
             self._store(batch, None, replies)
         except LLMError as error:
             self._store(batch, None, replies, str(error))

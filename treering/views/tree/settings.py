@@ -45,7 +45,7 @@ class TreeChoices(TypedDict, total=False):
     ]
     route: Annotated[
         Route | None,
-        Setting("Compare texts with the leaves below a summary, or with its own text."),
+        Setting("Compare texts with a summary's own text, or with the leaves below it."),
     ]
     receiver: Annotated[
         Receiver | None,

@@ -65,8 +65,9 @@ class Git:
             raise UnknownName(f"{folder} is not a folder; give the root of a repository")
         top = run_git(folder, "rev-parse", "--show-toplevel")
         if top is None:
+            place = "the current folder" if folder == Path() else folder
             raise UnknownName(
-                f"{folder} is in no git repository that git lets this user read; `git init` makes "
+                f"{place} is in no git repository that git lets this user read; `git init` makes "
                 "one, and `git config --global --add safe.directory FOLDER` trusts another user's"
             )
         root = Path(top.decode().rstrip("\n"))
