@@ -17,6 +17,7 @@ from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import JournalCorrupt, JournalError, UnknownName
 from treering.journal.stored import PAGE
+from treering.llm.scripted import FakeLLM
 from treering.records import Entry
 from treering.views.memos import store as memos
 from treering.views.memos.record import Claim
@@ -368,3 +369,15 @@ def test_the_index_of_a_repository_that_is_damaged_can_be_made_anew(
         again.code.forget(tmp_path / "code")
         again.code.index(tmp_path / "code")
         assert again.code.search("spin")
+
+
+def test_a_damaged_entry_that_a_model_was_shown_can_be_forgotten(
+    open_memory: Open, path: Path
+) -> None:
+    with open_memory(llm=FakeLLM(["In the attic."])) as memory:
+        [given] = memory.add("The suitcase is in the attic.").ids
+        memory.chat("Where is the suitcase?", source="talk")
+    alter(path, "text", b"\xffThe suitcase is in the attic.", given)
+    with open_memory() as memory:
+        assert memory.forget(given).replies
+        assert b"suitcase is in the attic" not in path.read_bytes()

@@ -196,3 +196,19 @@ def test_a_folder_that_may_not_be_written_is_told(
     (tmp_path / "closed").mkdir(mode=0o500)
     with pytest.raises(JournalError, match="no permission"):
         backup(path, tmp_path / "closed" / "copy.db")
+
+
+def test_two_at_once_do_not_disturb_each_other(
+    open_memory: Open, path: Path, tmp_path: Path
+) -> None:
+    open_memory().add("Ana moved to Porto.")
+    target = tmp_path / "copy.db"
+    sizes: list[int] = []
+
+    def again(done: int, total: int) -> None:
+        sizes.append(backup(path, target, overwrite=True))
+
+    sizes.append(backup(path, target, overwrite=True, progress=again))
+    assert len(set(sizes)) == 1
+    assert open_memory(target).stats().entries == 1
+    assert list(tmp_path.glob(".copy.db.*")) == []

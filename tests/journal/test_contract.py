@@ -15,6 +15,8 @@ import pytest
 from tests.journal.conftest import OpenDatabase
 from treering.errors import JournalCorrupt, JournalError
 from treering.journal.contract import Database, Reader
+from treering.journal.sqlite.database import SqliteDatabase
+from treering.journal.sqlite.pool import MOST_FREE
 
 of_sqlite = pytest.mark.parametrize("open_database", ["sqlite"], indirect=True)
 """What is asked of the bytes of a file, and of how they are scrubbed."""
@@ -286,3 +288,19 @@ def test_threads_take_the_connections_that_are_free(database: Database) -> None:
 def _open_files(database: Database) -> int:
     links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     return sum(database.url in str(link.readlink()) for link in links)
+
+
+@of_sqlite
+def test_few_of_many_connections_are_kept(database: Database) -> None:
+    assert isinstance(database, SqliteDatabase)
+    size = MOST_FREE + 4
+    inside = threading.Barrier(size, timeout=30.0)
+
+    def read(_: int) -> None:
+        with database.read() as reader:
+            inside.wait()
+            reader.row("SELECT 1")
+
+    with ThreadPoolExecutor(size) as threads:
+        list(threads.map(read, range(size)))
+    assert len(database._pool._free) == MOST_FREE

@@ -374,3 +374,30 @@ def settle_at_last(memory: Memory) -> None:
         except LLMUnavailable:
             continue
     raise AssertionError("nothing gets done")
+
+
+class Uncountable(FakeLLM):
+    """A model that is down while tokens are counted."""
+
+    def count_tokens(self, text: str) -> int:
+        raise LLMUnavailable("down")
+
+
+def test_counting_what_is_pending_needs_no_model_that_works(open_memory: Open) -> None:
+    memory = open_memory(llm=Uncountable([]))
+    memory.add(messages(12))
+    assert memory.stats().pending["memo"] == 1
+
+
+def test_a_rebuild_keeps_what_a_person_wrote_in_a_memo_that_was_extended(
+    open_memory: Open,
+) -> None:
+    memory = open_memory(llm=FakeLLM(one_topic))
+    memory.add(messages(12))
+    [memo] = written(memory)
+    memory.memos.edit(memo.id, summary="Ines lives in Porto.")
+    memory.add(messages(10, start=12))
+    [extended] = written(memory)
+    assert (extended.id, extended.origin, len(extended.entry_ids)) == (memo.id, "written", 20)
+    memory.rebuild("memo")
+    assert memory.memos.list() == [extended]

@@ -275,3 +275,19 @@ def test_entries_are_indexed_in_batches_of_so_many_bytes(
         memory.settle(progress=lambda done, total: told.append((done, total)))
         assert [done for done, total in told if total == len(lengths)] == [2, 3, 4, 6]
         assert memory.stats().pending == {}
+
+
+def test_a_text_that_the_embedder_refuses_holds_up_no_other(open_memory: Open) -> None:
+    def refuse(texts: Sequence[str], vectors: Floats) -> Floats:
+        if any("unspeakable" in text for text in texts):
+            raise EmbeddingError("400: the input is refused")
+        return vectors
+
+    memory = open_memory(embedder=HashingEmbedder("strict", 32, tamper=refuse))
+    texts = ["unspeakable", *(f"message {number}" for number in range(70))]
+    memory.add([{"role": "user", "content": text} for text in texts])
+    with pytest.raises(EmbeddingError):
+        memory.settle()
+    stats = memory.stats()
+    assert (stats.fragments, stats.embedded) == (71, 70)
+    assert memory.search("unspeakable", k=1, mode="lexical")[0].text == "unspeakable"

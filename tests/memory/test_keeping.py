@@ -71,6 +71,13 @@ def test_what_has_no_time_counts_from_when_it_was_added(memory: Memory) -> None:
     assert len(memory.search("Porto", as_of=datetime.now(UTC) + timedelta(days=1))) == 1
 
 
+def test_a_past_moment_chooses_nothing_to_forget(memory: Memory) -> None:
+    life(memory)
+    with pytest.raises(InputError):
+        memory.forget(source="talk", as_of="2026-04-01")
+    assert memory.stats().entries == 3
+
+
 # ------------------------------------------------------------------ superseding by hand
 
 
@@ -396,3 +403,10 @@ def test_a_condition_is_not_nested_without_end(memory: Memory) -> None:
         condition = {"$not": condition}
     with pytest.raises(FilterError):
         memory.search("car", metadata={"make": condition})
+
+
+@pytest.mark.both_engines
+def test_a_pin_holds_to_the_filter(memory: Memory) -> None:
+    memory.add("Ana is allergic to nuts.", source="health", pin=True)
+    memory.add("Porto has a river.", source="guide")
+    assert "nuts" not in str(memory.context("Porto", source="guide"))

@@ -281,6 +281,14 @@ def test_without_create_a_file_or_space_must_be_there(open_memory: Open, tmp_pat
     assert len(open_memory(space="home", create=False).search("Porto")) == 1
 
 
+@pytest.mark.both_engines
+def test_a_space_that_a_key_opens_is_there(open_memory: Open, path: Path) -> None:
+    open_memory(space="home").add("I live in Porto.")
+    with closing(open_database(path)) as database:
+        keys.add(database, "new")
+    assert open_memory(space="new").search("Porto") == []
+
+
 @pytest.mark.both_engines(operation=("ask", "chat", "settle"))
 @pytest.mark.parametrize("operation", ["ask", "chat", "memos", "tree", "settle"])
 def test_a_space_that_is_removed_while_a_model_works_for_it_stays_removed(
