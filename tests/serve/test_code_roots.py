@@ -74,6 +74,17 @@ def roots(tmp_path: Path) -> tuple[Path, Path]:
     return inside, outside
 
 
+def test_no_folder_outside_is_indexed(serve: Serve, roots: tuple[Path, Path]) -> None:
+    inside, outside = roots
+    (inside.parent / "link").symlink_to(outside)
+    client = serve(code_roots=(inside.parent,))
+    around = inside / ".." / ".." / outside.name
+    for root in (outside, inside.parent / "link", around, "/", "nowhere"):
+        asked = client.post("/v1/code/repositories", json={"root": str(root)})
+        assert (asked.status_code, asked.json()["code"]) == (403, "access_denied")
+    assert client.get("/v1/code/repositories").json() == []
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_route_reads_a_repository_that_lies_outside(
     serve: Serve, roots: tuple[Path, Path], attack: Attack
