@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import Open
 from treering import Memory
 from treering.errors import QuotaExceeded
 from treering.journal.ledger import Quota
@@ -98,3 +100,21 @@ def test_a_full_history_refuses_a_correction_before_it_is_done(memory: Memory) -
     with pytest.raises(QuotaExceeded):
         memory.replace(old, "Uno.")
     assert list(memory.entries()) == before
+
+
+def test_an_import_with_too_many_withheld_entries_is_refused_as_a_whole(
+    memory: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    for text in ("one", "two"):
+        memory.retract(memory.add(text).ids[0])
+    memory.add("three")
+    lines = list(memory.export())
+    other = open_memory(tmp_path / "other.db")
+    limit(other, entries=3)  # of the four that are withheld entries or corrections
+    with pytest.raises(QuotaExceeded):
+        other.import_(lines)
+    assert other.spaces() == []
+    limit(other, entries=4)
+    assert other.import_(lines).added == 1
+    assert other.import_(lines).unchanged == 1
+    assert len(other.withheld()) == 2

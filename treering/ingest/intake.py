@@ -215,7 +215,11 @@ class Intake:
             again_forgotten=again_forgotten,
         )
         held: list[Item] = []
-        receipt = self._take_in(_export_items(stream, header.keeps, held), plan)
+        receipt = self._take_in(
+            _export_items(stream, header.keeps, held),
+            plan,
+            check=lambda: withheld.check_room(self._space, held),
+        )
         withheld.take_in(self._space, held)
         omitted = {**receipt.omitted, SETTINGS_LEFT: 1} if leaves else receipt.omitted
         return replace(receipt, omitted=omitted)

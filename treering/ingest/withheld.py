@@ -65,6 +65,15 @@ def _drop_copies(writer: SpaceWriter, ids: Collection[str]) -> None:
     writing.erase(writer, entries.seqs_of(writer, writer.id, ids))
 
 
+def check_room(space: Space, items: Sequence[Item]) -> None:
+    """Raise QuotaExceeded unless ``take_in`` has room for items."""
+    drafts = {draft.id: draft for _, draft in items if isinstance(draft, Draft)}
+    with space.withheld.read() as reader:
+        here = entries.digests(reader, reader.id, [each for each in drafts if each])
+        new = [draft for each, draft in drafts.items() if each not in here]
+        space.database.quota.ensure_room(reader, Size.measure(new))
+
+
 def take_in(space: Space, items: Sequence[Item]) -> None:
     """Store withheld entries and corrections of an export; those that are here stay as they are."""
     if items:

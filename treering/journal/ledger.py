@@ -120,11 +120,11 @@ class Quota:
         limits = {"entries": self.entries, "bytes": self.bytes}
         return {name: limit for name, limit in limits.items() if limit is not None}
 
-    def ensure_room(self, writer: SpaceWriter, more: Size) -> None:
+    def ensure_room(self, reader: SpaceReader, more: Size) -> None:
         """Raise QuotaExceeded unless the space has room for so much more."""
         if self == UNLIMITED:
             return
-        total = read_size(writer).plus(more)
+        total = read_size(reader).plus(more)
         for what, limit in self.limits().items():
             needed = getattr(total, what)
             if needed > limit and getattr(more, what) > 0:
