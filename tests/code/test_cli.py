@@ -45,6 +45,19 @@ def test_a_check_needs_no_space_of_its_own(root: Path, tmp_path: Path) -> None:
     assert ASKED in run("log", "m.py::half", "--root", str(made))
 
 
+def test_log_reads_the_only_indexed_repository_and_suggests_few_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREERING_MEMORY", str(tmp_path / "memory.db"))
+    many = "".join(f"def other_{number}():\n    return {number}\n" for number in range(200))
+    made = repository(tmp_path / "made", m=HALF + many)
+    run("index", str(made))
+    monkeypatch.chdir(repository(tmp_path / "elsewhere", other=many))
+    assert "m.py::half" in run("log", "half")
+    unknown = CliRunner().invoke(app, ["code", "log", "halve"])
+    assert "m.py::half and 200 others" in " ".join(unknown.stderr.split())
+
+
 def test_index_search_and_map_from_the_command_line(root: Path) -> None:
     assert run("index", str(root)).startswith(f"{len(SHOP)} added")
     assert run("index", str(root)).startswith("0 added, 0 changed, 0 removed")

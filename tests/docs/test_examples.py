@@ -42,7 +42,7 @@ def test_the_readme_shows_figures_of_the_page_on_figures() -> None:
     assert len(rows) == 6
     for name, values in rows:
         [row] = re.findall(rf"^\| {name} \| (.*) \|$", page, re.MULTILINE)
-        assert values.split(" | ") == [pair.split(" / ")[0] for pair in row.split(" | ")[2:5]], name
+        assert values.split(" | ") == [pair.split(" / ")[0] for pair in row.split(" | ")[2:6]], name
 
 
 @pytest.mark.parametrize("page", READ_WHOLE)

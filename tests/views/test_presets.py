@@ -101,6 +101,12 @@ def test_relations_are_chosen_by_kind_with_their_parameters_and_weights(memory: 
     )
 
 
+def test_the_weights_of_chats_between_people_are_shown_and_read_again(memory: Memory) -> None:
+    shown = memory.configure().relations["chat"]
+    assert "context(w=0.6, within=session) @ 1 among people 2.32" in shown
+    assert memory.configure(relations=f"chat: {', '.join(shown)}").relations["chat"] == shown
+
+
 @pytest.mark.parametrize(
     ("given", "error"),
     [

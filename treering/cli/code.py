@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 from treering import files
 from treering.cli import stdin
 from treering.cli.failures import FOUND
+from treering.cli.hits import term_parts
 from treering.cli.options import Text, command, opt, options_of
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
@@ -67,8 +69,12 @@ def index(
         f"{len(receipt.added):,} added, {len(receipt.changed):,} changed, "
         f"{len(receipt.removed):,} removed, {receipt.unchanged:,} unchanged",
     )
-    for skipped in receipt.skipped:
-        note(f"skipped {skipped.path}: {skipped.reason}")
+    skipped = defaultdict[str, list[str]](list)
+    for file in receipt.skipped:
+        skipped[file.reason].append(file.path)
+    for reason, paths in skipped.items():
+        which = paths[0] if len(paths) == 1 else f"{len(paths):,} files, such as {paths[0]}"
+        note(f"skipped {which}: {reason}")
 
 
 @command(
@@ -141,6 +147,16 @@ def _root(memory: Memory, root: Path | None) -> Path | None:
     return innermost if len(roots) > 1 else None
 
 
+def _tree(memory: Memory, root: Path | None) -> Path:
+    """Return the working tree that is named, else the only one indexed, else the current one."""
+    if root is not None:
+        return root
+    roots = [Path(indexed) for indexed in memory.code.repositories()]
+    here = Path.cwd().resolve()
+    is_around = any(here.is_relative_to(indexed) for indexed in roots)
+    return roots[0] if len(roots) == 1 and not is_around else Path()
+
+
 @command(
     app,
     instruction="The instruction of the change, or - for standard input.",
@@ -163,7 +179,11 @@ def record(
 @command(
     app,
     definition=_DEFINITION,
-    root=_TREE,
+    root=opt(
+        "A git working tree. Default: the current folder, or the only indexed repository if the "
+        "folder is in no indexed one.",
+        metavar="FOLDER",
+    ),
     git=opt("Commits too.", "--git/--no-git"),
     note_=opt("Write down how its last recorded change was received.", metavar="TEXT"),
     outcome=opt("With --note: accepted, rejected, or in other words.", metavar="WORD"),
@@ -171,7 +191,7 @@ def record(
 def log(
     run: Run,
     definition: str,
-    root: Path = Path(),
+    root: Path | None = None,
     git: bool = True,
     note_: str | None = None,
     outcome: str = "",
@@ -184,9 +204,9 @@ def log(
         return
     if run.is_there:
         with run.memory(whole=True) as memory:
-            story = memory.code.log(definition, root=root if git else None)
+            story = memory.code.log(definition, root=_tree(memory, root) if git else None)
     else:
-        story = story_of(definition, (), root)
+        story = story_of(definition, (), root or Path())
     for block in story:
         run.out.emit(_plain(block), *_story(block))
 
@@ -365,7 +385,7 @@ def _undone(undone: Reversal) -> Iterator[Part]:
 
 def _hit(hit: CodeHit, explain: bool) -> Iterator[Part]:
     yield f"{hit.path}:{hit.first_line}-{hit.last_line}", "bold"
-    yield f" {hit.definition}\n"
+    yield f" {hit.definition}\n{hit.text}"
     if explain:
-        yield f"  {hit.score:.2f} = {hit.why}\n", "dim"
-    yield f"{hit.text}\n"
+        yield from term_parts(hit.why, hit.score)
+    yield "\n"

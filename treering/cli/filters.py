@@ -137,8 +137,9 @@ option_group(
     "(cosine).",
     relation=opt(
         "Also count how well related fragments score. Relations: context, time, semantic, session, "
-        "speaker, message, named, mention, when, role, wish, parts, source, reply, topic, tree; "
-        "may be repeated; 'none' for plain search. Default: those that suit each kind of content.",
+        "speaker, agents, same(key=KEY), cites, message, named, mention, when, role, wish, parts, "
+        "source, reply, topic, tree; with parameters and weight: 'context(w=0.7) @ 0.2'; may be "
+        "repeated; 'none' for plain search. Default: those that suit each kind of content.",
         metavar="NAME",
     ),
     alpha=opt(

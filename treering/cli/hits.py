@@ -7,7 +7,7 @@ from datetime import datetime
 from textwrap import wrap
 
 from treering.cli.output import Part, line_width, plural, printable, short_source
-from treering.records import Hit
+from treering.records import Hit, Why
 from treering.search.context import against
 from treering.search.terms import shared_words
 
@@ -88,14 +88,20 @@ def _latest(at: datetime | None) -> str:
 def _terms(hit: Hit) -> Iterator[Part]:
     if hit.level is not None:
         yield f"\n    level {hit.level} of the tree"
-    raw = {"lexical": ("BM25", hit.why.bm25), "dense": ("cosine", hit.why.cosine)}
-    is_scored, every = hit.why.is_scored, hit.why.terms.items()
+    yield from term_parts(hit.why, hit.score)
+    yield f"   confidence {hit.confidence:.2f}"
+
+
+def term_parts(why: Why, score: float) -> Iterator[Part]:
+    """Yield the terms that a score is the sum of, and the score, each on a line of its own."""
+    raw = {"lexical": ("BM25", why.bm25), "dense": ("cosine", why.cosine)}
+    is_scored, every = why.is_scored, why.terms.items()
     terms = [term for term in every if not is_scored or abs(term[1]) >= LEAST_SHOWN]
     for place, (name, value) in enumerate(terms):
-        label, score = raw.get(name, ("", None))
+        label, own = raw.get(name, ("", None))
         yield f"\n    {'+' if place else '='} "
         term = f"{value:+6.2f}" if is_scored else f"{NO_SCORE:>6}"
         yield f"{name:<10} {term}", "green" if value > 0 else "red" if value < 0 else ""
-        yield f"   {label} {score:.2f}" if score is not None else ""
-    total = f"{hit.score:+6.2f}" if is_scored else f"{NO_SCORE:>6}"
-    yield f"\n    = {'score':<10} {total}   confidence {hit.confidence:.2f}"
+        yield f"   {label} {own:.2f}" if own is not None else ""
+    total = f"{score:+6.2f}" if is_scored else f"{NO_SCORE:>6}"
+    yield f"\n    = {'score':<10} {total}"

@@ -31,7 +31,7 @@ _PROMPT = opt("The most of the prompt: tokens, or such as '800 words'.", metavar
 
 @command(
     commands,
-    k=opt("How many hits.", "--k", "-k", min=1),
+    k=opt("How many hits; with a preset for chats, how many rounds.", "--k", "-k", min=1),
     whole="Show the whole text of each hit, not the best lines.",
     level="Texts, summaries of the tree, or all among each other.",
     rerank=opt(

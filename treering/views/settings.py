@@ -15,7 +15,7 @@ from treering.journal import ledger
 from treering.journal.space import Space
 from treering.records import KINDS, ChatUnit, Kind, Level, Mode, Order
 from treering.search.context import Budget, Layout
-from treering.search.relations.registry import ALPHA, load_plan, with_relations
+from treering.search.relations.registry import ALPHA, as_texts, load_plan, with_relations
 from treering.split import FragmentSize
 from treering.views.choices import (
     AgentWrites,
@@ -122,7 +122,7 @@ def read(stored: Mapping[str, Any]) -> SpaceSettings:
     plan = load_plan(stored)
     return replace(
         choices_of(stored),
-        relations={kind: tuple(map(str, plan[kind])) for kind in KINDS},
+        relations={kind: tuple(as_texts(plan[kind])) for kind in KINDS},
         tree=load_tree_settings(stored),
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -33,6 +34,8 @@ MAX_NEW_CHARS = MAX_ENTRY_CHARS // 4
 _IN = " in "
 """Stands between a definition's key and its repository, where the key alone is not enough."""
 _SHORT = 9
+
+SHOWN = 5  # keys in an error: a repository has thousands
 
 _TEXTS = ("instruction", "code", "language", "note", "outcome", "branch")
 _LINKS = ("former", "before", "noted")
@@ -267,9 +270,27 @@ def find_key(definition: str, keys_known: Iterable[str]) -> str:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise UnknownName(f"{definition!r} can be any of {', '.join(matches)}; give one of these")
-    shown = ", ".join(keys) or "none"
-    raise UnknownName(f"nothing is recorded of {definition!r}; there are records of: {shown}")
+        raise UnknownName(
+            f"{definition!r} can be any of {_some(matches, definition)}; give one of these"
+        )
+    raise UnknownName(
+        f"nothing is recorded of {definition!r}; there are records of: "
+        f"{_some(keys, definition) or 'none'}"
+    )
+
+
+def _some(keys: Sequence[str], definition: str) -> str:
+    """Return keys in one line: all if they are few, else those with a name like that."""
+    if len(keys) <= SHOWN:
+        return ", ".join(keys)
+    names = {_last_name(key): key for key in reversed(keys)}
+    near = [names[name] for name in get_close_matches(_last_name(definition), names, SHOWN)]
+    others = f"{len(keys) - len(near):,} others"
+    return f"{', '.join(near)} and {others}" if near else others
+
+
+def _last_name(key: str) -> str:
+    return key.rpartition("::")[2].partition(_IN)[0].rpartition(".")[2]
 
 
 def _matches(definition: str, keys: Sequence[str]) -> Iterator[str]:
