@@ -1,14 +1,13 @@
 """A web application with one space for each user: ``uvicorn --factory examples.web_app:app``.
 
-The users share connections and models. The header ``X-User`` stands for the login of a real
-application.
+The users share connections and models. It needs FastAPI 0.118 or newer: older ones end a dependency
+before its response is sent, and a streamed reply would break off.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -19,19 +18,14 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from treering import Memory, TreeringError
 from treering.chat.stream import ChatStream
 from treering.embed.contract import Embedder
-from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownName
+from treering.errors import JournalError
 from treering.llm.contract import LLM
-
-STATUSES = {
-    UnknownName: HTTPStatus.NOT_FOUND,
-    InputError: HTTPStatus.UNPROCESSABLE_ENTITY,
-    LLMNotConfigured: HTTPStatus.NOT_IMPLEMENTED,
-    LLMError: HTTPStatus.BAD_GATEWAY,
-}
 
 
 def user_memory(request: Request, x_user: Annotated[str, Header()]) -> Memory:
     """Return the memory of the user who sends a request."""
+    # Put the verified login of your application here: X-User is what anybody may send, and each new
+    # name makes a space.
     memory: Memory = request.app.state.memory
     return memory.space(x_user, create=True)
 
@@ -60,6 +54,12 @@ def forget(entry_id: str, memory: UserMemory) -> bool:
     return memory.forget(entry_id).scrubbed
 
 
+@router.delete("/me")
+def forget_me(x_user: Annotated[str, Header()], memory: UserMemory) -> bool:
+    """Erase all that is remembered of the user; return whether it has left the file's bytes."""
+    return memory.forget_space(x_user).scrubbed
+
+
 def start_reply(message: str, memory: UserMemory) -> Iterator[ChatStream]:
     """Yield the reply to a message; it is closed after the response, also if the client leaves."""
     with memory.chat_stream(message) as reply:
@@ -74,9 +74,10 @@ def chat(reply: Annotated[ChatStream, Depends(start_reply)]) -> StreamingRespons
 
 
 def _error_response(_: Request, error: Exception) -> JSONResponse:
-    statuses = (status for kind, status in STATUSES.items() if isinstance(error, kind))
-    status = next(statuses, HTTPStatus.INTERNAL_SERVER_ERROR)
-    return JSONResponse({"error": str(error)}, status)
+    assert isinstance(error, TreeringError)
+    is_private = isinstance(error, JournalError)  # its message names the path of the file
+    told = "the memory cannot be used" if is_private else error.message
+    return JSONResponse({"error": told, "code": error.code}, error.status)
 
 
 def create_app(

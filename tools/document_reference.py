@@ -34,7 +34,6 @@ from treering.memory import Memory
 from treering.search.brief import Brief, BriefLine
 from treering.serve.app import create_app
 from treering.serve.mcp import resources, tools
-from treering.serve.problems import status_of
 from treering.serve.settings import ServerSettings
 from treering.testing import FakeLLM, Request
 from treering.views.choices import Choices, settings_by_name
@@ -66,6 +65,11 @@ _RECORDS: Final[Sequence[type]] = (
 )
 _FUNCTIONS: Final = (bulk_ingest, copy_space, backup)
 """Functions for whole memories."""
+
+_TYPES: Final = (
+    "`from treering.embed.contract import Embedder`, `from treering.llm.contract import LLM`, "
+    "`from treering.chat.stream import ChatStream`."
+)
 
 _LITERAL: Final = re.compile(r"``(.+?)``", re.DOTALL)
 
@@ -100,6 +104,7 @@ def python() -> Iterator[str]:
         )
         yield "\n".join(("| setting | values | what it sets |", "|---|---|---|", *rows))
     yield f"## ChatStream\n\n{_markdown(ChatStream.__doc__)}"
+    yield "## Types of models\n\nFor annotations, and for models of your own. " + _TYPES
     script = _signature("FakeLLM", FakeLLM.__init__)
     yield f"## treering.testing\n\n```python\n{script.removesuffix(' -> None')}\n```"
     yield _markdown(FakeLLM.__doc__)
@@ -138,9 +143,7 @@ def _problems() -> Iterator[str]:
     """Yield the codes and hints of problem documents."""
     yield "## Problems\n\nThe `code` of a problem is the class of the error in lower case."
     kinds = sorted(errors.BY_CODE.items())
-    rows = (
-        f"| `{code}` | {status_of(kind('')).value} | {_first_line(kind)} |" for code, kind in kinds
-    )
+    rows = (f"| `{code}` | {kind.status.value} | {_first_line(kind)} |" for code, kind in kinds)
     yield "\n".join(("| code | status | what went wrong |", "|---|---|---|", *rows))
     yield "The `hint` of a problem names the operation that resolves it; `detail` says it in words."
     names = {"built": "MODEL", "opened": "OTHER"}

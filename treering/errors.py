@@ -47,6 +47,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
 from treering.hints import Hint, Interface, words
@@ -62,6 +63,9 @@ class TreeringError(Exception):
 
     hint: Hint | None = None
     """Operation that resolves the error. A class may have one for all of its errors."""
+
+    status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
+    """Status with which a web server answers."""
 
     param: str | None = None
     """Parameter with the bad value."""
@@ -102,6 +106,8 @@ class TreeringError(Exception):
 class InputError(TreeringError, ValueError):
     """A value passed in cannot be accepted; nothing was changed."""
 
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+
 
 class EmptyText(InputError):
     """A text to remember or to search for is missing."""
@@ -113,6 +119,8 @@ class TextEncodingError(InputError):
 
 class UnknownName(InputError):
     """Nothing is known under that name."""
+
+    status = HTTPStatus.NOT_FOUND
 
 
 class UnknownEntry(UnknownName):
@@ -177,6 +185,8 @@ class EntryCorrupt(JournalCorrupt):
 class JournalBusy(JournalError):
     """Another writer held the database for longer than the time-out."""
 
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
 
 class JournalConflict(JournalBusy):
     """The server ended a change in favour of another one; nothing of it was stored."""
@@ -184,6 +194,8 @@ class JournalConflict(JournalBusy):
 
 class JournalFull(JournalError):
     """The disk is full or the file may not grow."""
+
+    status = HTTPStatus.INSUFFICIENT_STORAGE
 
 
 class JournalVersionError(JournalError):
@@ -193,6 +205,8 @@ class JournalVersionError(JournalError):
 class EmbeddingError(TreeringError):
     """The embedding model failed."""
 
+    status = HTTPStatus.BAD_GATEWAY
+
 
 class DimensionMismatch(EmbeddingError):
     """A vector does not have the dimension of its space."""
@@ -201,17 +215,25 @@ class DimensionMismatch(EmbeddingError):
 class ModelMismatch(EmbeddingError):
     """The space was built with another embedding model."""
 
+    status = HTTPStatus.CONFLICT
+
 
 class LLMError(TreeringError):
     """The language model failed."""
+
+    status = HTTPStatus.BAD_GATEWAY
 
 
 class LLMNotConfigured(LLMError):
     """The operation needs a language model and none is configured."""
 
+    status = HTTPStatus.NOT_IMPLEMENTED
+
 
 class LLMUnavailable(LLMError):
     """The language model could not be reached or did not answer in time."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
 
 
 class LLMReplyError(LLMError):
@@ -220,6 +242,8 @@ class LLMReplyError(LLMError):
 
 class ReplyDiscarded(LLMError):
     """A reply was not kept, because something that the model was shown was forgotten."""
+
+    status = HTTPStatus.CONFLICT
 
 
 class TuningStopped(LLMError):
@@ -233,23 +257,32 @@ class ServerError(TreeringError):
 class AccessDenied(ServerError):
     """The server does not let this caller do that."""
 
+    status = HTTPStatus.FORBIDDEN
+
 
 class KeyUnknown(AccessDenied):
     """The server requires a key, and the request lacked it or named an unknown one."""
 
+    status = HTTPStatus.UNAUTHORIZED
     hint = Hint.SEND_KEY
 
 
 class QuotaExceeded(ServerError):
     """The space would hold more than the owner of the server allows; nothing was stored."""
 
+    status = HTTPStatus.FORBIDDEN
+
 
 class RequestUnderWay(ServerError):
     """A request with the same idempotency key is being done."""
 
+    status = HTTPStatus.CONFLICT
+
 
 class ServerUnavailable(ServerError):
     """The server cannot be reached, is stopping, or has too much to do."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
 
 
 class CopyMismatch(TreeringError):
@@ -274,6 +307,8 @@ class WorkersLost(TreeringError):
 
 class MissingExtra(TreeringError, ImportError):
     """An optional dependency is not installed."""
+
+    status = HTTPStatus.NOT_IMPLEMENTED
 
     @classmethod
     def of(cls, package: str, extra: str) -> MissingExtra:

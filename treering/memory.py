@@ -302,7 +302,7 @@ class Memory:
         return self.get(entry_id)
 
     def supersede(self, old: str, new: str | None, *, by: str | None = None) -> None:
-        """Say that the entry ``new`` holds instead of ``old``, by their ids; None takes it back.
+        """Say that the entry ``new`` holds instead of ``old``; without ``new``, undo that.
 
         Both stay, and the older one is marked in results. Raises UnknownName, and InputError for a
         circle.

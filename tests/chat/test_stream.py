@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import AsyncMemory
-from treering.errors import LLMUnavailable
+from treering.errors import InputError, LLMUnavailable
 from treering.llm.scripted import FakeLLM, Request
 
 
@@ -38,8 +38,12 @@ def test_after_a_stream_that_was_left_early_the_message_is_not_kept_twice(
     with memory.chat_stream("I am Ana.") as stream:
         next(stream)
     assert stream.answer is None
+    with pytest.raises(InputError):
+        next(stream)
     assert [entry.text for entry in memory.entries()] == ["I am Ana."]
-    assert "".join(memory.chat_stream("I am Ana.")) == "Hello."
+    with memory.chat_stream("I am Ana.") as stream:
+        assert "".join(stream) == "Hello."
+    assert list(stream) == []
     assert [entry.text for entry in memory.entries()] == ["I am Ana.", "Hello."]
 
 

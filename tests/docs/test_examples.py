@@ -173,8 +173,13 @@ def test_the_page_on_the_server_runs(reader: Reader) -> None:
     reader.only = {"python"}
     with serving(url=reader.folder / "life.db", embedder=None) as address:
         reader.instead[ADDRESS] = address
-        assert reader.read(DOCS / "how-to" / "serve.md") == 3
+        assert reader.read(DOCS / "how-to" / "serve.md") == 2
     assert "Ana moved to Porto.\n" in reader.printed
+
+
+def test_the_page_on_web_applications_runs(reader: Reader) -> None:
+    reader.only = {"python"}
+    assert reader.read(DOCS / "how-to" / "web-app.md") == 1
 
 
 PROXY = "OpenAI(base_url="

@@ -187,6 +187,13 @@ def test_a_method_that_a_route_lacks_is_answered_with_those_it_has(client: TestC
     found = client.options("/v1/entries/x")
     assert (found.status_code, found.headers["allow"]) == (405, "GET, PATCH")
     assert client.put("/v1/entries").headers["allow"] == "GET, POST"
+    detail(found, 405, "InputError")
+    detail(client.get("/v1/entires"), 404, "UnknownName")
+
+
+def test_a_time_that_cannot_be_read_is_named_by_its_field(client: TestClient) -> None:
+    found = client.post("/v1/search", json={"query": "Porto", "since": "soon"})
+    assert (found.status_code, found.json()["param"]) == (422, "since")
 
 
 def test_a_space_is_made_and_removed(talk: TestClient, path: Path) -> None:

@@ -31,7 +31,13 @@ def test_users_share_an_application_and_no_memory(tmp_path: Path) -> None:
         assert "I keep bees." in llm.requests[0].text
         assert client.delete(f"/notes/{entry}", headers=BEN).status_code == 404
         assert client.delete(f"/notes/{entry}", headers=ANA).json() is True
-        assert client.get("/notes", params={"query": " "}, headers=ANA).status_code == 422
+        refused = client.get("/notes", params={"query": " "}, headers=ANA)
+        assert (refused.status_code, refused.json()["code"]) == (422, "empty_text")
+        client.post("/notes", params={"note": "I keep goats."}, headers=ANA)
+        client.post("/notes", params={"note": "I keep hens."}, headers=BEN)
+        assert client.delete("/me", headers=ANA).json() is True
+        assert client.get("/notes", params={"query": "goats"}, headers=ANA).json() == []
+        assert len(client.get("/notes", params={"query": "hens"}, headers=BEN).json()) == 1
 
 
 def test_a_missing_model_is_a_status(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ class AsyncChatStream(AsyncIterator[str]):
 
     async def __anext__(self) -> str:
         async with self._turn:  # of two waits each gets a piece of its own
-            if self._reading is None:
+            if self._reading is None or self._is_closed:  # a closed one raises
                 self._reading = asyncio.create_task(asyncio.to_thread(next, self._stream, None))
             try:
                 piece = await asyncio.shield(self._reading)

@@ -8,6 +8,7 @@ from typing import Self
 
 from treering.chat.answer import Answer
 from treering.chat.prompt import ChatPrompt
+from treering.errors import InputError
 from treering.llm.contract import Reply, ReplyStream
 
 
@@ -16,9 +17,12 @@ class ChatStream(Iterator[str]):
 
     The message is stored before the model is asked, the reply once its last piece has been read;
     ``answer`` is None until then. ``close()``, or leaving the ``with`` block early, stops the
-    model: the unfinished reply is not stored, and the same message can be sent again. The
-    ``prompt`` is that of a memory without a server.
+    model: the unfinished reply is not stored, and the same message can be sent again. To read on
+    then raises InputError. The ``prompt`` is that of a memory without a server.
     """
+
+    _is_closed = False
+    """Whether it was closed before its end."""
 
     def __init__(
         self,
@@ -36,6 +40,10 @@ class ChatStream(Iterator[str]):
         self._answer: Answer | None = None
 
     def __next__(self) -> str:
+        if self._is_closed:
+            raise InputError(
+                "the stream was closed before the end of its reply; send the message again"
+            )
         try:
             with self._reading:
                 return self._read()
@@ -74,6 +82,7 @@ class ChatStream(Iterator[str]):
 
     def close(self) -> None:
         """Stop the model, after the piece that another thread is waiting for, if one is."""
+        self._is_closed = self._is_closed or not (self._over or self._answer)
         self._end()
         self._stop()
 

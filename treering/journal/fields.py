@@ -48,7 +48,8 @@ def parse_time(value: object, what: str) -> datetime:
         reason = "" if "isoformat" in str(error) else f" ({error})"  # which only repeats the value
         raise InputError(
             f"{what}: time {value!r}{reason} cannot be read; give a date such as 2026-05-03, a "
-            "year or a month, or ISO 8601 such as 2026-05-03T10:00:00Z"
+            "year or a month, or ISO 8601 such as 2026-05-03T10:00:00Z",
+            param=what,
         ) from error
     return moment
 

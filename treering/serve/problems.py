@@ -65,34 +65,8 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 """For the OpenAPI document: any route may answer with a problem."""
 
-_STATUS: tuple[tuple[type[TreeringError], HTTPStatus], ...] = (
-    (errors.UnknownName, HTTPStatus.NOT_FOUND),
-    (errors.InputError, HTTPStatus.UNPROCESSABLE_ENTITY),
-    (errors.JournalBusy, HTTPStatus.SERVICE_UNAVAILABLE),
-    (errors.JournalFull, HTTPStatus.INSUFFICIENT_STORAGE),
-    (errors.ModelMismatch, HTTPStatus.CONFLICT),
-    (errors.EmbeddingError, HTTPStatus.BAD_GATEWAY),
-    (errors.LLMNotConfigured, HTTPStatus.NOT_IMPLEMENTED),
-    (errors.ReplyDiscarded, HTTPStatus.CONFLICT),
-    (errors.RequestUnderWay, HTTPStatus.CONFLICT),
-    (errors.LLMUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (errors.LLMError, HTTPStatus.BAD_GATEWAY),
-    (errors.KeyUnknown, HTTPStatus.UNAUTHORIZED),
-    (errors.AccessDenied, HTTPStatus.FORBIDDEN),
-    (errors.QuotaExceeded, HTTPStatus.FORBIDDEN),
-    (errors.ServerUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (errors.MissingExtra, HTTPStatus.NOT_IMPLEMENTED),
-)
-"""The first that fits; any other error is the server's own."""
-
 _OWN_FAULTS = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.INSUFFICIENT_STORAGE)
 """Statuses that the owner of the server has to act on; they are logged."""
-
-
-def status_of(error: TreeringError) -> HTTPStatus:
-    """Return the status of an error."""
-    statuses = (status for kind, status in _STATUS if isinstance(error, kind))
-    return next(statuses, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def problem(
@@ -135,7 +109,7 @@ def _public_message(error: TreeringError) -> str:
 
 def error_response(error: TreeringError) -> Response:
     """Return the problem document of an error."""
-    status = status_of(error)
+    status = error.status
     if status in _OWN_FAULTS:
         log.warning("%s: %s", type(error).__name__, error)
     detail = _public_message(error) + error.next_step("rest")
@@ -209,7 +183,12 @@ async def _answer_http(request: Request, error: Exception) -> Response:
         here = [route for route in routes if route.path_regex.match(request.url.path)]
         methods = {method for route in here for method in route.methods or ()}
         headers["Allow"] = ", ".join(sorted(methods))
-    return problem(error.status_code, str(error.detail), headers=headers)
+    where = f"{request.method} {request.url.path}"
+    detail = f"{where}: there is no such route, or no such method of it; see /v1/openapi.json"
+    is_lost = error.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+    kind = errors.UnknownName if error.status_code == HTTPStatus.NOT_FOUND else errors.InputError
+    cause = kind(detail if is_lost else str(error.detail))
+    return problem(error.status_code, cause.message, error=cause, headers=headers)
 
 
 async def _answer_nobody(_: Request, __: Exception) -> Response:
@@ -219,4 +198,4 @@ async def _answer_nobody(_: Request, __: Exception) -> Response:
 async def _answer_bug(_: Request, error: Exception) -> Response:
     """Return the problem document of a bug; the server logs its traceback."""
     detail = f"the server failed with {type(error).__name__}; see its log"
-    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail, error=errors.ServerError(detail))

@@ -28,7 +28,6 @@ from treering.journal.space import Space, begin
 from treering.records import Entry, Spent
 from treering.search.searcher import MAX_QUERY_CHARS
 from treering.serve.access import caller_of, name_in
-from treering.serve.problems import status_of
 from treering.serve.proxy.conversation import (
     PASSED,
     PROTOCOLS,
@@ -161,7 +160,7 @@ class Proxy:
             turn = await _turn(request, asked)
             known, _ = await turn.tenant.change(self._remember, turn, turn.history, None)
         except QuotaExceeded as error:
-            return _refusal(status_of(error), str(error), error.code)
+            return _refusal(error.status, str(error), error.code)
         ids, text, shown = await turn.tenant.call(self._recall, turn, known)
         turn = replace(turn, shown=shown)
         body = asked.with_memories(text)
