@@ -59,7 +59,7 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
     assert there - {one.method.__qualname__ for one in OPERATIONS} == {
         *("Memory.close", "Memory.entries", "Memory.chat_stream", "Memory.settle"),
         *("Memory.export", "Memory.import_", "Memory.fit", "Memory.suggest_relations"),
-        *("Memory.reembed", "Memory.check"),
+        *("Memory.reembed", "Memory.check", "Memory.space"),
         *("MemoView.recent", "MemoView.settle"),
         *("TreeView.settings", "TreeView.settle"),
         "MemoView.lines",
