@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.conftest import Open
 from tests.ingest.import_process import COUNT, killed, lines, text_of
 from treering import Memory
-from treering.errors import InputError
+from treering.errors import InputError, JournalFull
 from treering.ingest import items
 from treering.ingest.secrets import Cleaner
 
@@ -92,6 +93,17 @@ def test_an_import_lets_others_write_while_it_is_read(
 
     assert memory.import_(slow()).added == 20
     assert memory.stats().entries == 21
+
+
+def test_an_import_without_room_for_a_temporary_file_leaves_nothing(
+    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(items, "READ_AHEAD_ITEMS", 7)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    memory = open_memory(space="new")
+    with pytest.raises(JournalFull):
+        memory.import_(lines(20))
+    assert memory.spaces() == []
 
 
 def test_a_file_lets_others_write_while_it_is_read(

@@ -82,7 +82,7 @@ def read_items(items: Iterable[Item]) -> Iterator[ItemParts]:
 
     Raises JournalFull, and the errors of ``items``.
     """
-    from tempfile import SpooledTemporaryFile, gettempdir  # here, as they take long to import
+    from tempfile import SpooledTemporaryFile  # here, as it takes long to import
 
     read = _divide(items)
     first, others = next(read, []), 0
@@ -92,8 +92,8 @@ def read_items(items: Iterable[Item]) -> Iterator[ItemParts]:
                 pickle.dump(part, file)
             except OSError as error:
                 raise JournalFull(
-                    f"{gettempdir()}: cannot keep the items of this import ({error}); nothing was "
-                    "stored. Free some disk space, or set TMPDIR to another folder"
+                    f"a temporary file cannot be written ({error}); nothing was stored. Free some "
+                    "disk space, or set TMPDIR to another folder"
                 ) from error
             others += 1
 
