@@ -324,7 +324,8 @@ class Stats:
 
     ``text_bytes`` is the size of the texts and metadata of the entries. ``quota`` has the limits of
     ``entries`` and of these ``bytes``, if the owner of a server sets any. ``outdated`` names the
-    views that another version of treering derived: a rebuild is due.
+    views that another version of treering derived: a rebuild is due. ``code_files`` counts the
+    files of the repositories that are indexed; they are not among the entries.
     """
 
     space: str
@@ -340,6 +341,7 @@ class Stats:
     outdated: tuple[str, ...] = ()
     text_bytes: int = 0
     quota: Mapping[str, int] = field(default_factory=dict)
+    code_files: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,8 @@ def test_log_reads_the_only_indexed_repository_and_suggests_few_names(
 def test_index_search_and_map_from_the_command_line(root: Path) -> None:
     assert run("index", str(root)).startswith(f"{len(SHOP)} added")
     assert run("index", str(root)).startswith("0 added, 0 changed, 0 removed")
+    figures = CliRunner().invoke(app, ["stats"]).stdout
+    assert f"{len(SHOP)} files of repositories" in figures
     found = run("search", "add the tax", "-k", "1", "--explain")
     assert found.startswith("shop/prices.py:")
     assert "lexical" in found

@@ -211,6 +211,8 @@ def _stats(stats: Stats) -> str:
         "pending": ", ".join(in_words(*some) for some in stats.pending.items()) or "none",
         "file": f"{stats.bytes / 1e6:,.1f} MB, all spaces together",
     }
+    if stats.code_files:
+        rows["code"] = f"{plural(stats.code_files, 'file', 'files')} of repositories"
     if stats.quota:
         limits = (f"{limit:,} {what}" for what, limit in stats.quota.items())
         rows["quota"] = f"{' and '.join(limits)} in this space"

@@ -330,7 +330,7 @@ def seq_of(reader: Reader, space: int, identity: str) -> int:
 
 
 def count(reader: Reader, table: str, space: int) -> int:
-    """How many rows of ``entry`` or ``source`` a space has."""
+    """How many rows of a table a space has."""
     row = reader.row(f"SELECT count(*) FROM {table} WHERE space = ?", (space,))
     return int(row[0]) if row else 0
 

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 
 def counts(reader: SpaceReader) -> dict[str, int]:
-    """How many entries and sources a space has."""
-    return {table: entries.count(reader, table, reader.id) for table in ("entry", "source")}
+    """How many entries, sources and files of indexed code a space has."""
+    return {
+        table: entries.count(reader, table, reader.id) for table in ("entry", "source", "code_file")
+    }
 
 
 CHOICES: Final = "choices"

@@ -341,6 +341,7 @@ class Views:
                 outdated=tuple(view.name for view in outdated_views(self._views, reader)),
                 text_bytes=ledger.read_size(reader).bytes,
                 quota=self._space.database.quota.limits(),
+                code_files=counts["code_file"],
             )
 
     def reembed(self, model: Embedder, progress: Progress | None) -> None:
