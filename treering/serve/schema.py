@@ -52,6 +52,7 @@ NAMES: Final[Mapping[type, str]] = {
 
 _REFERENCE: Final = "#/components/schemas/"
 
+_NONE: Final = re.compile(r"\bNone\b(?! of)")  # in the documentation of methods and records
 _ANY_JSON: Final = re.compile(rf'{{"\$ref": "{_REFERENCE}JSON-\w+"}}')
 """References to the recursive type of JSON, which generators of clients cannot read."""
 
@@ -72,7 +73,7 @@ class DescribedAPI(FastAPI):
 
 
 def _rename(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with the names of ``NAMES``, and any JSON value as ``{}``."""
+    """Return the document in terms of JSON, with the names of ``NAMES``."""
     schemas = document["components"]["schemas"]
     new_names = {_generated_name(kind, schemas): name for kind, name in NAMES.items()}
     document["components"]["schemas"] = {
@@ -80,7 +81,7 @@ def _rename(document: dict[str, Any]) -> dict[str, Any]:
         for old, schema in sorted(schemas.items())
         if not old.startswith("JSON-")
     }
-    text = _ANY_JSON.sub("{}", json.dumps(document))
+    text = _NONE.sub("null", _ANY_JSON.sub("{}", json.dumps(document)))
     for old, new in new_names.items():
         text = text.replace(f'"{_REFERENCE}{old}"', f'"{_REFERENCE}{new}"')
     renamed: dict[str, Any] = json.loads(text)
