@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from tests.code.working import repository
 from tests.serve.conftest import MakeKey, Serve, bearer
 from treering import errors
+from treering.serve.problems import error_response
 
 SAID = [
     {
@@ -264,3 +265,8 @@ def test_the_description_names_every_route_and_problem(client: TestClient) -> No
             assert "application/problem+json" in operation["responses"]["default"]["content"]
     names = [one["operationId"] for path in found["paths"].values() for one in path.values()]
     assert len(names) == len(set(names))
+
+
+def test_an_error_of_the_file_does_not_name_it() -> None:
+    answer = error_response(errors.JournalBusy("/srv/ana.db is locked"))
+    assert (answer.status_code, b"/srv" in bytes(answer.body)) == (503, False)
