@@ -22,6 +22,8 @@ from tests.serve.conftest import MakeKey, bearer
 from tests.serve.live import serving
 from tests.serve.test_mcp import VERSIONS, refused, said, shown
 from treering.arrays import Floats
+from treering.errors import JournalBusy
+from treering.memory import Memory
 
 
 @pytest.mark.parametrize("mode", ["auto", *VERSIONS])
@@ -113,3 +115,18 @@ def test_a_long_text_is_indexed_in_the_server_s_threads_before_it_closes(
         go.set()
     assert {name.rpartition("_")[0] for name in names} == {"treering-write"}
     assert open_memory().stats().pending.get("fragments") is None
+
+
+def test_an_error_of_the_file_does_not_name_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise JournalBusy(f"{path} is locked")
+
+    async def act(url: str) -> None:
+        async with Client(f"{url}/mcp") as client:
+            told = await refused(client, "list")
+            assert "Another writer" in told
+            assert str(path) not in told
+
+    monkeypatch.setattr(Memory, "page", fail)
+    with serving(url=path) as url:
+        anyio.run(act, url)

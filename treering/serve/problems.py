@@ -94,7 +94,7 @@ def _error_data(error: TreeringError | None) -> dict[str, Any]:
         return {}
     data = {
         "code": error.code,
-        "message": _public_message(error),
+        "message": public_message(error),
         "hint": error.hint,
         "param": error.param,
         "values": error.values or None,
@@ -102,7 +102,7 @@ def _error_data(error: TreeringError | None) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value is not None}
 
 
-def _public_message(error: TreeringError) -> str:
+def public_message(error: TreeringError) -> str:
     """Return the message; a JournalError names the file's path, which stays on the server."""
     return str(type(error).__doc__) if isinstance(error, errors.JournalError) else error.message
 
@@ -112,7 +112,7 @@ def error_response(error: TreeringError) -> Response:
     status = error.status
     if status in _OWN_FAULTS:
         log.warning("%s: %s", type(error).__name__, error)
-    detail = _public_message(error) + error.next_step("rest")
+    detail = public_message(error) + error.next_step("rest")
     return problem(status, detail, error=error, headers=_HEADERS.get(status))
 
 

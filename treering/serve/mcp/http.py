@@ -14,9 +14,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from treering.corrections import AGENT
+from treering.errors import JournalError
 from treering.memory import Memory
 from treering.serve.access import caller_of, served_repository
 from treering.serve.mcp.server import build
+from treering.serve.problems import public_message
 from treering.serve.roles import Roles
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import open_beside, tenant_of
@@ -71,4 +73,7 @@ async def _within(
     caller.ensure(needed, caller.space)
     tenant = await tenant_of(request)
     run = {"read": tenant.call, "write": tenant.change, "wait": tenant.call_slow}[threads]
-    return await run(use, tenant.memory)
+    try:
+        return await run(use, tenant.memory)
+    except JournalError as error:  # its message names the file, which stays on the server
+        raise JournalError(public_message(error), hint=error.hint) from error
