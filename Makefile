@@ -22,10 +22,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
 
-# Two processes, as many as the smallest machine that we test on has cores: most of what one of them
+# Three processes on the two cores of the smallest machine that we test on: most of what one of them
 # does is to wait for another program. The tests of a file stay together.
 test: lint browser openapi
-	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
+	$(VENV)/bin/python -m pytest --numprocesses 3 --dist loadfile
 
 # The benchmarks are a project of their own, with their own tests.
 test-bench: $(STAMP)
