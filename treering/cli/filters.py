@@ -83,7 +83,8 @@ option_group(
     kind="Only content of this kind.",
     since=f"Only from this time on: {FORMS}. Entries without a time do not match.",
     until="Only before this time. Entries without a time do not match.",
-    as_of=f"Only entries that were known then, as they were marked then: {FORMS}.",
+    as_of=f"Only entries dated before this time, as they were marked then: {FORMS}. Those without "
+    "a time count from the time they were added.",
     meta=opt(
         "Only with this metadata; may be repeated. A value is read as JSON if it is valid JSON: 7 "
         "is a number, '\"7\"' a text, '{\"$in\": [7, 8]}' one of several, '{\"$gte\": 7}' a "
@@ -148,8 +149,8 @@ option_group(
     ),
     min_confidence=opt(
         "Leave out hits that are less sure than this. 0.1 keeps nearly all right hits; with 0.25, "
-        "most questions without an answer here find nothing, and a quarter of the others lose "
-        "their right hits.",
+        "most questions that the memory cannot answer find nothing; a quarter of those that it "
+        "can answer lose their right hits.",
         metavar="0..1",
     ),
 )

@@ -92,7 +92,7 @@ option_group(
     Globals,
     "Options of every command",
     memory=opt(
-        "The memory's file, or a sqlite:/// URL. Default: $TREERING_MEMORY, else a treering.db in "
+        "The memory's file or URL. Default: $TREERING_MEMORY, else a treering.db in "
         "the current folder, else your own, memory.db in your data folder.",
         "--memory",
         "-m",
@@ -100,8 +100,8 @@ option_group(
     ),
     space=opt(
         "The space: spaces of one file never see each other. Default: $TREERING_SPACE. In your own "
-        "memory, and for agents in any: the project of the current folder, by its git remote or "
-        "path. Otherwise: 'default'.",
+        "memory, and in any memory that an agent uses: the project of the current folder, by its "
+        "git remote or path. Otherwise: 'default'.",
         metavar="NAME",
     ),
     embedder=opt(

@@ -46,7 +46,7 @@ def import_(
     Slack and Telegram, and mail (.eml, .mbox); the content tells which it is. Importing the same
     again changes nothing. Skipped messages are counted by reason. An export is imported
     as a whole or not at all, conversations a few hundred messages at a time. The settings of an
-    export are for a space without entries; another one takes them with --settings.
+    export are for a space without entries; a space with entries takes them only with --settings.
     """
     if not file:
         raise InputError("the name of the file is empty; `.` is the current folder")
