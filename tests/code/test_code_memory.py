@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.code.repositories import SHOP
+from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
@@ -126,6 +127,11 @@ def test_embedding_is_asked_for_and_then_kept_up(root: Path, file: Path) -> None
         (root / "new.py").write_text("zzz = 1\n")
         memory.code.index(root)
         assert memory.code.search("zzz", k=1, mode="dense")[0].path == "new.py"
+        memory.add("We sell bread.")
+        memory.reembed(HashingEmbedder())
+        with pytest.raises(InputError):  # the code has vectors of the other model
+            memory.code.search("tax", k=1)
+        assert memory.code.about("tax", k=1).code
 
 
 def test_forgetting_a_repository_leaves_no_bytes_of_it(root: Path, file: Path) -> None:

@@ -296,8 +296,10 @@ class CodeMemory:
         sequences = map(recorded.sequence, self.rounds().values())
         rounds = {block.id: block for sequence in sequences for block in sequence if block.id}
         recalled = (rounds[hit.entry_id] for hit in hits if hit.entry_id in rounds)
-        code = [
-            hit for root in self.repositories() for hit in self.search(question, k=k, root=root)
+        code = [  # by words: repositories may be embedded with different models, or not at all
+            hit
+            for root in self.repositories()
+            for hit in self.search(question, k=k, root=root, mode="lexical")
         ]
         return About(
             question=question,
