@@ -27,6 +27,16 @@ FEW = 256
 """Gaps up to which copying the stretches between them is faster than a mask over all."""
 
 
+@np.errstate(invalid="ignore")
+def product(left: Floats, right: Floats, out: Floats | None = None) -> Floats:
+    """Return ``left @ right`` of finite arrays.
+
+    A warning would be about memory behind a short row, which BLAS reads and ignores.
+    """
+    products: Floats = np.dot(left, right, out=out)
+    return products
+
+
 def without(
     values: NDArray[T], gone: NDArray[np.integer[Any]], out: NDArray[T] | None = None
 ) -> NDArray[T]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, lent, union, without
+from treering.arrays import Codes, Floats, lent, product, union, without
 from treering.embed.quantised import LARGEST, Bytes, quantised, restored
 from treering.parallel import for_each
 
@@ -133,7 +133,7 @@ class VectorBlocks:
         def work(at: int) -> None:
             block, where = spans[at]
             if block.scale is None:
-                np.dot(block.rows, query, out=result[where])
+                product(block.rows, query, out=result[where])
             else:
                 np.multiply(
                     whole_products(block.rows, code), scale, out=result[where], casting="same_kind"
@@ -151,7 +151,7 @@ class VectorBlocks:
         def work(at: int) -> None:
             block, where = spans[at]
             if block.scale is None:
-                np.dot(block.rows.T, scores[where], out=sums[at])
+                product(block.rows.T, scores[where], out=sums[at])
                 return
             weights, size = scores[where] * block.scale, len(block)
             room = np.empty((min(CONVERTED_ROWS, size), self.shape[1]), dtype=np.float32)
@@ -160,7 +160,7 @@ class VectorBlocks:
                 converted = room[: part.stop - start]
                 # numpy has no fast loop for it
                 _numkong().astype(block.rows[part], "f32", out=converted)
-                sums[at] += converted.T @ weights[part]
+                sums[at] += product(converted.T, weights[part])
 
         for_each(work, len(spans), len(self))
         total: Floats = sums.sum(axis=0, dtype=np.float64).astype(np.float32)
@@ -209,15 +209,11 @@ def cosines(vectors: Matrix, query: Floats) -> Floats:
     """Return ``vectors @ query`` for unit rows."""
     if isinstance(vectors, VectorBlocks):
         return vectors.cosines(query)
-    # Stored vectors are finite: a warning is about memory behind a short row that BLAS ignores.
-    with np.errstate(invalid="ignore"):
-        likeness: Floats = np.asarray(vectors) @ query
-    return likeness
+    return product(np.asarray(vectors), query)
 
 
 def project(vectors: Matrix, scores: Floats) -> Floats:
     """Return ``vectors.T @ scores``."""
     if isinstance(vectors, VectorBlocks):
         return vectors.project(scores)
-    projected: Floats = np.asarray(vectors).T @ scores
-    return projected
+    return product(np.asarray(vectors).T, scores)

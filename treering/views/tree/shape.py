@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes, Floats, product
 from treering.errors import DimensionMismatch, InputError, UnknownName, UnknownNode
 from treering.views.tree.settings import Settings
 
@@ -177,7 +177,7 @@ class Tree:
     def central(self, node: int, limit: int) -> list[int]:
         """Of a node's children the ``limit`` most like all that is below it, in their order."""
         children = self.children(node)
-        likeness = self._vectors[children] @ self._vectors[node]
+        likeness = product(self._vectors[children], self._vectors[node])
         best = np.sort(np.argsort(-likeness, kind="stable")[:limit])
         return [children[place] for place in best]
 
@@ -274,7 +274,7 @@ class Tree:
         max_depth = self.settings.max_depth
         deepest = self.deepest() if self.settings.form == "current" else 0
         while children := self._children.get(node):
-            similarities = self._vectors.take(np.array(children), axis=0) @ vector
+            similarities = product(self._vectors.take(np.array(children), axis=0), vector)
             best = int(similarities.argmax())  # the earliest of equals
             depth = len(descent) - 1
             # The best child is not similar enough: the newcomer becomes its sibling.
@@ -323,7 +323,7 @@ class Tree:
                 self._vectors[node] = self._contents[node]
             elif node != ROOT:
                 share = (below / self._below[node]).astype(np.float32)
-                self._vectors[node] = share @ self._vectors.take(children, axis=0)
+                self._vectors[node] = product(share, self._vectors.take(children, axis=0))
 
     def _new(self, rank: int) -> int:
         self._parent.append(NOWHERE)
