@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,14 +29,17 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture
 def refused(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that the system does not list, whoever runs the tests: root may read everything."""
-    listed = Path.iterdir
 
-    def iterdir(path: Path) -> Iterator[Path]:
-        if path == tree / "inner":
-            raise PermissionError(13, "Permission denied", str(path))
-        return listed(path)
+    def refuse(lists: Callable[[Path], Any]) -> Callable[[Path], Any]:
+        def listed(path: Path) -> Any:
+            if str(path) == str(tree / "inner"):
+                raise PermissionError(13, "Permission denied", str(path))
+            return lists(path)
 
-    monkeypatch.setattr(Path, "iterdir", iterdir)
+        return listed
+
+    monkeypatch.setattr(Path, "iterdir", refuse(Path.iterdir))
+    monkeypatch.setattr(os, "scandir", refuse(os.scandir))
     return tree / "inner"
 
 

@@ -371,9 +371,48 @@ def start(port):
 )
 
 
+SEVERAL = """\
+def fetch(url, tries=1):
+    for attempt in range(tries):
+        try:
+            return client.get(url)
+        except TimeoutError:
+            log.info(url)
+    raise RuntimeError("no answer")
+"""
+SEVERAL_FIXED = """\
+def fetch(url, tries=3):
+    if not url:
+        raise ValueError("no address")
+    for attempt in range(tries):
+        try:
+            return client.get(url)
+        except OSError:
+            wait(attempt)
+    raise FetchError("no answer")
+"""
+ONE_OF_SEVERAL = tuple(
+    SEVERAL_FIXED.replace(fixed, before) + "\n\ndef other():\n    return fetch(HOME)\n"
+    for fixed, before in (
+        ("tries=3", "tries=1"),
+        ("FetchError", "RuntimeError"),
+        ("except OSError", "except TimeoutError"),
+    )
+)
+
 FIXES = (
     *(DEFAULT, EXCEPTION, CONSTANT, DECORATOR),
     *(VALIDATION, CLOSE, LOCK, REGISTRATION),
+    Fix(
+        "several changes of which one is undone",
+        before=SEVERAL,
+        after=SEVERAL_FIXED,
+        undos=ONE_OF_SEVERAL,
+        keeps=(
+            SEVERAL_FIXED.replace("tries", "times"),
+            SEVERAL_FIXED.replace("tries=3", "tries=5").replace("FetchError", "NoAnswer"),
+        ),
+    ),
     Fix(
         "lines that are skipped",
         before="""\

@@ -240,11 +240,13 @@ def check(
             raise InputError(
                 f"--message-file {message_file} cannot be read: {error.strerror}"
             ) from error
-    if run.is_there:
-        with run.memory(whole=True) as memory:
-            report = memory.code.check(root=root, message=message, **asdict(what))
-    else:
-        report = compare(root, (), message=message, **asdict(what))
+    with run.out.progress("reading the history of changed files") as progress:
+        options = {**asdict(what), "root": root, "message": message, "progress": progress}
+        if run.is_there:
+            with run.memory(whole=True) as memory:
+                report = memory.code.check(**options)
+        else:
+            report = compare(rounds=(), **options)
     for reversal in report.undone:
         run.out.emit(reversal, *_undone(reversal))
     note(
@@ -375,8 +377,6 @@ def _undone(undone: Reversal) -> Iterator[Part]:
     yield f"{undone.path}:{undone.line} {undone.definition}\n", "bold"
     asked = first_line(undone.instruction)
     yield f"  undoes: {asked} ({undone.origin} {undone.name[:SHORT]}{when})\n"
-    for what in undone.lost:
-        yield f"  lost: {what}\n"
     for line in undone.then:
         yield f"  line {line.number} then: {line.text}\n"
     for line in undone.now:

@@ -464,6 +464,5 @@ def _fix_lines(fix: Reversal) -> Iterator[str]:
     """Yield where something is undone, its purpose, and the lost parts."""
     yield f"{fix.path}:{fix.line} {fix.definition}"
     yield f"undoes: {first_line(fix.instruction)} ({fix.origin} {fix.name[:SHORT]})"
-    yield from (f"lost: {what}" for what in fix.lost)
     yield from (f"then {line.number}: {line.text}" for line in fix.then)
     yield from (f"now {line.number}: {line.text}" for line in fix.now)

@@ -267,6 +267,7 @@ class CodeMemory:
         commits: str | None = None,
         message: str = "",
         depth: int = DEPTH,
+        progress: Progress | None = None,
     ) -> CheckReport:
         """Report which recorded rounds and last ``depth`` commits a change would undo.
 
@@ -284,6 +285,7 @@ class CodeMemory:
             commits=commits,
             message=message,
             depth=depth,
+            progress=progress,
         )
 
     def about(self, question: str, *, k: int = 5) -> About:

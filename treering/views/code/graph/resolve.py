@@ -63,9 +63,7 @@ class Resolver:
         self._files = files
         self.named: defaultdict[tuple[str, str], list[CallTarget]] = defaultdict(list)
         self._inside: defaultdict[tuple[str, str, int], list[CallTarget]] = defaultdict(list)
-        self._members: defaultdict[tuple[str, PurePosixPath, str, str], list[CallTarget]] = (
-            defaultdict(list)
-        )
+        self._members: defaultdict[tuple[str, str, str, str], list[CallTarget]] = defaultdict(list)
         self._modules: defaultdict[str, list[str]] = defaultdict(list)
         self._methods: defaultdict[tuple[str, str], list[tuple[CallTarget, str]]] = defaultdict(
             list
@@ -87,8 +85,7 @@ class Resolver:
             if definition.kind == "method":
                 self._methods[kind, definition.name].append((target, definition.owner.lower()))
             if definition.owner:
-                folder = PurePosixPath(path).parent
-                members = self._members[kind, folder, definition.owner, definition.name]
+                members = self._members[kind, _folder(path), definition.owner, definition.name]
                 if len(members) < MAX_SAME_NAME:
                     members.append(target)
 
@@ -139,7 +136,7 @@ class Resolver:
         return []
 
     def _own_members(self, owner: CallTarget, name: str) -> Sequence[CallTarget]:
-        kind, folder = family(self._files[owner.path]), PurePosixPath(owner.path).parent
+        kind, folder = family(self._files[owner.path]), _folder(owner.path)
         # methods may be written outside the class (Go, Rust, C++), but then in the same folder
         return self._members.get((kind, folder, self.definition(owner).name, name), ())
 
@@ -155,8 +152,9 @@ class Resolver:
         if len(parts) == 1 and not shared:
             # a bare name counts from a folder above the importer only: a project's
             # ``tools/json.py`` is not what ``import json`` means elsewhere
-            above = PurePosixPath(importer).parents
-            below = [p for p in below if PurePosixPath(*module_parts(p)[:-1]) in above]
+            here = PurePosixPath(importer).parent.parts
+            above = [here[:depth] for depth in range(len(here) + 1)]
+            below = [path for path in below if module_parts(path)[:-1] in above]
         # or the repository's root is the package itself
         return below or [path for path in paths if module_parts(path) == parts[1:]]
 
@@ -224,8 +222,7 @@ class _File:
         if not self.shared_names:
             return ()
         targets = self.resolver.named.get((self.family, name), ())
-        folder = PurePosixPath(self.path).parent
-        near = [t for t in targets if PurePosixPath(t.path).parent == folder]
+        near = [target for target in targets if _folder(target.path) == _folder(self.path)]
         return near or targets
 
     def on_receiver(self, call: CallSite) -> Sequence[CallTarget]:
@@ -319,6 +316,10 @@ def _interface(parsed: ParsedFile | None) -> object:
     if parsed is None:
         return None
     return [(each.qualified, each.kind, each.bases) for each in parsed.definitions], parsed.imports
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def family(parsed: ParsedFile) -> str:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
+from operator import or_
 
 from treering.views.code.parse.parts import BEHAVIOUR, CodePart, PartKind, Parts
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange
@@ -53,7 +54,6 @@ _FORMS: dict[str, frozenset[str]] = {
 """The kinds that can replace a kind in another form, with any names."""
 
 _NOTHING: Parts = Counter()
-_Rule = Callable[[], tuple[Parts, Parts]]
 
 
 def arrived_parts(changes: Iterable[DefinitionChange]) -> Parts:
@@ -79,8 +79,12 @@ def parts_of(piece: CodePiece | None) -> Parts:
     return Counter(piece.parts()) if piece is not None else Counter()
 
 
+def _only(belongs: Callable[[CodePart], bool], parts: Parts) -> Parts:
+    return Counter({part: n for part, n in parts.items() if belongs(part)})
+
+
 def _only_behaviour(parts: Parts) -> Parts:
-    return Counter({part: n for part, n in parts.items() if part.kind in BEHAVIOUR})
+    return _only(lambda part: part.kind in BEHAVIOUR, parts)
 
 
 class _Difference:
@@ -124,24 +128,15 @@ class Comparison:
         self._behaviour = _Difference(behaviour, _only_behaviour(arrived))
         self._elsewhere = arrived - self._all.fresh
 
-    def broken(self) -> dict[str, tuple[list[CodePart], list[CodePart]]]:
-        """The rules that hold by name, each with the parts that are lost, and that are back."""
-        rules: dict[str, _Rule] = {
-            "as before": self._as_before,
-            "an error is dropped": self._error_dropped,
-        }
+    def undone_parts(self) -> tuple[list[CodePart], list[CodePart]]:
+        """The parts that are lost by one of the rules, and those that are back by it."""
+        rules = [self._as_before, self._error_dropped]
         if self._earlier.before is not None:
-            rules |= {
-                "all returns": self._all_returns,
-                "a value is set back": self._set_back,
-                "an addition is gone": self._addition_gone,
-            }
-        found = ((name, *rule()) for name, rule in rules.items())
-        return {
-            name: (parts_in_order(self._old, lost), parts_in_order(self._new, back))
-            for name, lost, back in found
-            if lost
-        }
+            rules += [self._all_returns, self._set_back, self._addition_gone]
+        found = [(lost, back) for lost, back in (rule() for rule in rules) if lost]
+        lost = reduce(or_, (lost for lost, _ in found), _NOTHING)
+        back = reduce(or_, (back for _, back in found), _NOTHING)
+        return parts_in_order(self._old, lost), parts_in_order(self._new, back)
 
     def _as_before(self) -> tuple[Parts, Parts]:
         behaviour, every = self._behaviour, self._all
@@ -160,12 +155,10 @@ class Comparison:
         arrived = _only_behaviour(self._arrived)
         for is_error in (_is_raise, _is_catch):
             left = {part for part in (*states.now, *arrived) if is_error(part)}
-            fewer = _count(states.now, is_error) < _count(states.then, is_error)
-            gone = {
-                part: n for part, n in states.lost.items() if is_error(part) and part not in left
-            }
+            fewer = _only(is_error, states.now).total() < _only(is_error, states.then).total()
             if fewer and (is_error is _is_raise or not left):
-                dropped += Counter(gone)
+                gone = _only(is_error, states.lost)
+                dropped += Counter({part: n for part, n in gone.items() if part not in left})
         return dropped, _NOTHING
 
     def _all_returns(self) -> tuple[Parts, Parts]:
@@ -177,18 +170,21 @@ class Comparison:
         return _NOTHING, _NOTHING
 
     def _set_back(self) -> tuple[Parts, Parts]:
-        """A name has its former value, wherever it is set now."""
+        """A name has its former value, wherever it is set now, or an error its former class."""
         states = self._all
+        lost, back = _NOTHING, _NOTHING
+        for is_error in (_is_raise, _is_catch):
+            gone, former = (_only(is_error, parts) for parts in (states.lost, states.back))
+            if gone and former:
+                lost, back = lost | gone, back | former
         returned = states.fresh + self._elsewhere
-        former = {name_of(part): part for part in states.replaced if part.kind == "setting"}
-        lost: Parts = Counter()
+        settings = {name_of(part): part for part in states.replaced if part.kind == "setting"}
         for part in states.lost:
-            was = former.get(name_of(part)) if part.kind == "setting" else None
+            was = settings.get(name_of(part)) if part.kind == "setting" else None
             if was is not None and any(same_value(new, was, part) for new in returned):
-                lost[part] = states.lost[part]
-        values = {part.text for part in former.values()}
-        back = Counter(part for part in states.fresh if part.text in values)
-        return lost, back
+                lost = lost | Counter([part])
+        values = {part.text for part in settings.values()}
+        return lost, back | Counter(part for part in states.fresh if part.text in values)
 
     def _addition_gone(self) -> tuple[Parts, Parts]:
         """Additions that are gone, with nothing in their place."""
@@ -331,7 +327,3 @@ def _is_catch(part: CodePart) -> bool:
 def _is_telling(part: CodePart) -> bool:
     """Whether a part is enough to say what a definition does: numbers alone come and go."""
     return part.kind in _TELLING or bool(words(part))
-
-
-def _count(parts: Parts, counts: Callable[[CodePart], bool]) -> int:
-    return sum(n for part, n in parts.items() if counts(part))

@@ -272,25 +272,19 @@ def _differing_definitions(
 ) -> tuple[set[DefinitionPlace], set[DefinitionPlace]]:
     """Definitions that new versions of files change, and those that are in no file any more."""
 
-    def texts_of(file: IndexedFile) -> dict[str, str]:
-        parsed = file.parsed
-        return {each.qualified: parsed.text(each.span) for each in parsed.definitions}
+    def texts_of(files: Mapping[str, IndexedFile]) -> dict[DefinitionPlace, str]:
+        outlines = ((path, file.parsed) for path, file in files.items())
+        return {
+            (path, each.qualified): parsed.text(each.span)
+            for path, parsed in outlines
+            for each in parsed.definitions
+        }
 
-    old = {path: texts_of(before[path]) for path in (*fresh, *removed) if path in before}
-    new = {path: texts_of(file) for path, file in fresh.items()}
-    lost = [
-        (path, name)
-        for path, texts in old.items()
-        for name in texts.keys() - new.get(path, {}).keys()
-    ]
-    elsewhere = {name for texts in new.values() for name in texts}
-    changed = {
-        (path, name)
-        for path, texts in old.items()
-        for name, text in texts.items()
-        if new.get(path, {}).get(name, text) != text
-    }
-    return changed, {(path, name) for path, name in lost if name not in elsewhere}
+    old = texts_of({path: before[path] for path in (*fresh, *removed) if path in before})
+    new = texts_of(fresh)
+    names = {name for _, name in new}
+    changed = {place for place, text in old.items() if new.get(place, text) != text}
+    return changed, {place for place in old.keys() - new.keys() if place[1] not in names}
 
 
 @contextmanager

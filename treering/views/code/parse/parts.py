@@ -45,12 +45,11 @@ _BOUND = ("left", "name", "alias", "declarator", "pattern")
 
 @dataclass(frozen=True, slots=True)
 class CodePart:
-    """One behaviour-bearing part; its lines, and how it is written, are not compared."""
+    """One behaviour-bearing part; its line is not compared."""
 
     kind: PartKind
     text: str
     first_line: int = field(compare=False)
-    source: str = field(default="", compare=False)
 
 
 Parts = Counter[CodePart]
@@ -119,7 +118,9 @@ class _Function:
         """The parts before the body."""
         for node in self.parameter_nodes:
             if (default := field_of(node, *_DEFAULT)) is not None:
-                yield self.part("default", node, self.text(default))
+                value = self.text(default)
+                yield self.part("default", node, value)
+                yield self.part("setting", node, f"{self.parameter_name(node)} = {value}")
         body = self.body()
         for node in _descendants(self.whole, leave_out=body):
             if self.syntax.has(node, "decorator"):
@@ -148,8 +149,7 @@ class _Function:
             name = self.raised_name(node)
             yield self.part("raise", node, name)
             if (test := self.condition_above(node)) is not None:
-                source = f"{name} if {self.syntax.as_written(test)}"
-                yield self.part("guard", node, f"{name} if {self.text(test)}", source)
+                yield self.part("guard", node, f"{name} if {self.text(test)}")
         elif has(node, "return"):
             yield self.part("return", node, self.text(node))
         elif has(node, "branch"):
@@ -191,10 +191,8 @@ class _Function:
         """Whether what is set is known outside of the piece."""
         return self.outlives(target)
 
-    def part(self, kind: PartKind, node: Node, text: str, source: str = "") -> CodePart:
-        """The part that a node is; ``source`` if that is not what the node has."""
-        first = node.start_point.row + 1
-        return CodePart(kind, text, first, source or self.syntax.as_written(node))
+    def part(self, kind: PartKind, node: Node, text: str) -> CodePart:
+        return CodePart(kind, text, node.start_point.row + 1)
 
     def text(self, node: Node) -> str:
         """A node's tokens, its own names made comparable."""

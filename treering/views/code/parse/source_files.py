@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import os
 import re
 import textwrap
 from collections.abc import Iterator
@@ -120,36 +121,33 @@ def _walk(root: Path) -> Iterator[PurePosixPath | UnreadablePath]:
             raise UnknownName(f"{root} is not a folder; give the root of a repository")
         next(root.iterdir(), None)
     # A stack, not a recursion: folders may be nested deeper than functions.
-    ahead: list[tuple[PurePosixPath, IgnoreSpecs]] = [(PurePosixPath("."), ())]
+    ahead: list[tuple[PurePosixPath, IgnoreSpecs | None]] = [(PurePosixPath("."), ())]
     while ahead:
         path, ignored = ahead.pop()
+        if ignored is None:
+            yield path
+            continue
         try:
-            if (root / path).is_dir():
-                ahead += reversed(_children(root, path, ignored))
-            elif (root / path).is_file():
-                yield path
+            ahead += reversed(_children(root, path, ignored))
         except OSError as error:
             yield UnreadablePath(str(path), f"it cannot be read: {error.strerror}")
 
 
 def _children(
     root: Path, folder: PurePosixPath, ignored: IgnoreSpecs
-) -> list[tuple[PurePosixPath, IgnoreSpecs]]:
-    """The wanted files and folders of a folder, each with the rules that apply there."""
+) -> list[tuple[PurePosixPath, IgnoreSpecs | None]]:
+    """The wanted files of a folder, and its folders with the rules that apply there."""
     here = root / folder
     if (here / ".gitignore").is_file():
         ignored = (*ignored, (folder, _spec(here / ".gitignore")))
-    children: list[tuple[PurePosixPath, IgnoreSpecs]] = []
-    for child in sorted(here.iterdir()):
-        path, is_folder = folder / child.name, child.is_dir()
-        if (
-            child.name.startswith(".")
-            or child.is_symlink()
-            or _is_ignored(path, is_folder, ignored)
-        ):
-            continue
-        if not (is_folder and child.name in _SKIPPED_FOLDERS):
-            children.append((path, ignored))
+    children: list[tuple[PurePosixPath, IgnoreSpecs | None]] = []
+    with os.scandir(here) as found:
+        for child in sorted(found, key=lambda child: child.name):
+            path, is_folder = folder / child.name, child.is_dir(follow_symlinks=False)
+            if not (is_folder or child.is_file(follow_symlinks=False)):
+                continue
+            if not is_passed_over(child.name) and not _is_ignored(path, is_folder, ignored):
+                children.append((path, ignored if is_folder else None))
     return children
 
 

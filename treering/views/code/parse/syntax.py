@@ -5,9 +5,7 @@ by, and their text, normalised. Only ``queries/*.scm`` names node types.
 from __future__ import annotations
 
 import textwrap
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from treering.views.code.parse.language import query
@@ -43,9 +41,6 @@ class Syntax:
         self._nodes = {
             name: frozenset(node.id for node in nodes) for name, nodes in captures.items()
         }
-        # An outer block comes before those in it that begin where it does.
-        blocks = ((block.start_byte, block.end_byte) for block in captures.get("block", ()))
-        self._blocks = sorted(blocks, key=lambda block: (block[0], -block[1]))
 
     def has(self, node: Node, capture: Capture) -> bool:
         """Whether a node is one of those that a capture names."""
@@ -82,27 +77,18 @@ class Syntax:
         return " ".join(token for token in tokens if token.strip())
 
     def as_written(self, node: Node) -> str:
-        """The source of ``node`` up to the first block in it and a comment before that, its lines
-        indented as in a file."""
-        block = self._first_block(node)
-        if block is not None:
-            before = [child for child in node.children if child.start_byte < block]
-            while before and self.has(before[-1], "comment"):
-                block = before.pop().start_byte
-        end = block - node.start_byte if block is not None else None
-        text = (node.text or b"")[:end].decode(errors="replace")
-        return textwrap.dedent(" " * node.start_point.column + text).rstrip()
-
-    def _first_block(self, node: Node) -> int | None:
-        at = bisect_left(self._blocks, (node.start_byte,))
-        whole = (node.start_byte, node.end_byte)
-        for start, end in islice(self._blocks, at, None):
-            if start >= node.end_byte:
+        """The source of ``node`` up to the first block in it, its lines indented as in a file."""
+        end, stack = node.start_byte, [node]
+        while stack:
+            here = stack.pop()
+            if here is not node and self.has(here, "block"):
                 break
-            # Blocks around it may begin where it does, and one of a single statement ends there.
-            if end <= node.end_byte and (start, end) != whole:
-                return start
-        return None
+            if here.children:
+                stack.extend(reversed(here.children))
+            elif not self.has(here, "comment"):
+                end = here.end_byte
+        text = (node.text or b"")[: end - node.start_byte].decode(errors="replace")
+        return textwrap.dedent(" " * node.start_point.column + text)
 
 
 def source_of(node: Node) -> str:

@@ -140,18 +140,14 @@ class Git:
         return left
 
     def identities(self) -> RepositoryNames:
-        """The names of this repository: its first commit, those of other histories that it has
-        taken in, and its folder.
+        """The names of this repository: its first commit and its folder.
 
         The first commit stays when a repository is moved, cloned or checked out twice. A shallow
         clone does not have it.
         """
-        if self.is_shallow():
-            return (str(self.top),)
-        roots = ("rev-list", "--max-parents=0", "HEAD", "--")
-        replies = [self._ask(roots[0], "--first-parent", *roots[1:]), self._ask(*roots)]
-        commits = b"".join(reply or b"" for reply in replies).decode().split()
-        return (*dict.fromkeys(commits), str(self.top))
+        reply = self._ask("rev-list", "--max-parents=0", "--first-parent", "HEAD", "--")
+        commits = [] if self.is_shallow() else (reply or b"").decode().split()
+        return (*commits, str(self.top))
 
     def is_shallow(self) -> bool:
         """Whether the history has been cut off, so that the first commit is not known."""

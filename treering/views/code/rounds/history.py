@@ -12,7 +12,6 @@ from typing import Literal, Self
 from treering.errors import MissingExtra, UnknownName
 from treering.views.code.parse.parts import read_definition
 from treering.views.code.parse.pieces import CodePiece, dense, pieces
-from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import WORKING_TREE, Commit, Git
 from treering.views.code.rounds.recorded import RecordedBlock
 from treering.views.code.rounds.session import RepositoryNames, SessionBlock
@@ -141,19 +140,6 @@ class Checkout:
     def from_git(cls, git: Git) -> Self:
         """The working tree of a git repository."""
         return cls(git.identities(), git.branch(), CommitHistory(git))
-
-    def sequences(
-        self, every: Iterable[RecordedBlock], paths: Collection[str]
-    ) -> dict[str, list[RecordedBlock]]:
-        """The repository's sequences by key: in ``paths`` with the rounds of this branch alone,
-        elsewhere with those of all branches.
-        """
-        sequences = recorded.sequences(every, self.names or None)
-        here = {
-            key: self.rounds_here(key, sequence) if key.partition("::")[0] in paths else sequence
-            for key, sequence in sequences.items()
-        }
-        return {key: sequence for key, sequence in here.items() if sequence}
 
     def rounds_here(self, key: str, sequence: Sequence[RecordedBlock]) -> list[RecordedBlock]:
         """The rounds on a definition that this branch has.

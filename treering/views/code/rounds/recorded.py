@@ -229,8 +229,7 @@ def repositories(named: Iterable[RepositoryNames]) -> list[tuple[RepositoryNames
     """The repositories that blocks name, each as all the names it had, the latest first.
 
     Two sets of names are of one repository if the first name of one is in the other: its first
-    commit stays the same. Another name in common is not enough: many repositories take in the
-    history of one library, and folders are used again.
+    commit stays the same. A folder in common is not enough: folders are used again.
     """
     groups: list[tuple[RepositoryNames, ...]] = []
     for names in dict.fromkeys(filter(None, named)):

@@ -160,7 +160,7 @@ def story_of(
 ) -> tuple[SessionBlock, ...]:
     """The blocks of one definition, oldest first, with the commits of the repository at ``root``.
 
-    Raises UnknownName.
+    A commit is part of the last round before it that left its code. Raises UnknownName.
     """
     if root is None:
         sequences = recorded.sequences(rounds)
@@ -172,35 +172,18 @@ def story_of(
     paths = [path for _, path in git.changed_paths("", WORKING_TREE)]  # all source files
     there = checkout.history.all_pieces(git.texts(WORKING_TREE, paths))
     key = recorded.find_key(definition, {*sequences, *there})
-    commits = checkout.history.changes(git.head(), [key])[key]
-    here = checkout.rounds_here(key, sequences.get(key, []))
-    rounds_here = [block for block in recorded.sequence(here) if block.instruction]
-    return tuple(_with_commits([*map(_as_block, commits)], rounds_here))
-
-
-def _with_commits(
-    commits: Sequence[SessionBlock], rounds: Sequence[SessionBlock]
-) -> list[SessionBlock]:
-    """Commits and rounds by time. A commit is part of the last round before it that left its code,
-    unless an earlier commit is.
-    """
-    taken: dict[str | None, SessionBlock] = {}
-    rest: list[SessionBlock] = []
-    for commit in sorted(commits, key=_when):
-        code, at = dense(commit.code), _when(commit)
-        alike = (each for each in reversed(rounds) if _when(each) <= at and each.id not in taken)
-        took = next((each.id for each in alike if dense(each.code) == code), None)
-        if took is None:
-            rest.append(commit)
+    commits = map(_as_block, checkout.history.changes(git.head(), [key])[key])
+    here = recorded.sequence(checkout.rounds_here(key, sequences.get(key, [])))
+    story: list[SessionBlock] = []
+    for block in sorted([*commits, *(block for block in here if block.instruction)], key=_when):
+        open_ = [at for at, round_ in enumerate(story) if not round_.commit] if block.commit else []
+        took_in = [at for at in open_ if dense(story[at].code) == dense(block.code)]
+        if took_in:
+            at = took_in[-1]
+            story[at] = replace(story[at], commit=block.commit, message=block.message)
         else:
-            taken[took] = commit
-    story = [
-        replace(block, commit=taken[block.id].commit, message=taken[block.id].message)
-        if block.id in taken
-        else block
-        for block in rounds
-    ]
-    return sorted([*story, *rest], key=_when)
+            story.append(block)
+    return tuple(story)
 
 
 def _blocks(
@@ -219,18 +202,22 @@ def _blocks(
     for path in paths:
         if not recorded.is_inside(path):
             raise InputError(f"path {path!r}; give paths from the root of the repository")
-    if checkout.names:
-        sequences = checkout.sequences(every, paths)
-    else:
+    names = checkout.names
+    if not names:
         # Files that name no repository are of the only one recorded, if there is only one.
         there = recorded.repositories(block.block.repository for block in every)
-        sequences = recorded.sequences(every, there[0][0] if len(there) == 1 else ())
+        names = there[0][0] if len(there) == 1 else ()
+    sequences = {}
+    for key, sequence in recorded.sequences(every, names).items():
+        is_read = sequence[-1].block.path in paths
+        if is_read and (here := checkout.rounds_here(key, sequence)):
+            sequences[key] = here
     old = _pieces_before(all_pieces(before or {}), paths, committed, sequences)
     now = datetime.now(UTC)
     for change_ in changes(old, all_pieces(after)):
-        piece, code_before = change_.piece, _code(change_.before)
-        is_renamed = change_.before is not None and change_.before.key != piece.key
-        former = change_.before.key if change_.before and is_renamed else ""
+        piece, was = change_.piece, change_.before
+        code_before = _code(was)
+        former = was.key if was and was.key != piece.key else ""
         older = sequences.get(piece.key) or sequences.get(former)
         as_left = older[-1].block.code if older else ""
         block = replace(

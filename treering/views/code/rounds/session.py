@@ -17,8 +17,7 @@ SAME_INTENT = 0.95
 """τ: instructions at least this similar speak of the same thing (the paper's value)."""
 
 RepositoryNames = tuple[str, ...]
-"""The names of a repository: its first commit, other commits that its history begins with, and
-its folder, as far as there are any (``git.identities``)."""
+"""The names of a repository: its first commit and its folder, if there are any."""
 
 Similarity = Callable[[str, str], float]
 """Similarity of two instructions, 1 for the same meaning."""

@@ -21,7 +21,7 @@ from treering.views.code.guard.report import Reversal, likely_reversals, printed
 from treering.views.code.index.blocks import CodeBlock, best_blocks, blocks_named
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.parse.language import LANGUAGES, language_of
-from treering.views.code.parse.pieces import DefinitionChange, in_class, pieces
+from treering.views.code.parse.pieces import in_class, pieces
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.history import Checkout, changes_of, piece_of
 from treering.views.code.rounds.recorded import RecordedBlock
@@ -165,7 +165,10 @@ class Coder:
                 return printed_reversals(
                     blocks, instruction, code, self._similarity, settings.alike
                 )
-            return undone_by(blocks, code) if settings.detector == "rules" else ()
+            if settings.detector == "rules" and blocks:
+                draft = piece_of(replace(blocks[-1], code=code))
+                return likely_reversals(draft, changes_of(blocks))
+            return ()
 
         reply = self._ask("code", _prompt(shown, memory, (), "", instruction), CODE_TOKENS)
         code, usage = _read_code(reply, target), usage + reply.usage
@@ -183,14 +186,6 @@ class Coder:
         reply = self._account.llm().complete(request, max_tokens=max_tokens, temperature=0.0)
         self._account.pay(operation, reply)
         return reply
-
-
-def undone_by(blocks: Sequence[SessionBlock], code: str) -> tuple[Reversal, ...]:
-    """The rounds of ``blocks`` that ``code`` is likely to undo, from texts alone."""
-    if not blocks:
-        return ()
-    change = DefinitionChange(piece_of(blocks[-1]), piece_of(replace(blocks[-1], code=code)))
-    return likely_reversals(change, changes_of(blocks))
 
 
 def repository_context(
@@ -278,7 +273,7 @@ def _prompt(
         sections.append(f"A draft that must not be used as it is:\n{draft}")
     for loss in lost:
         first = f"The draft undoes this earlier instruction, which still holds: {loss.instruction}"
-        missing = [f"Missing: {part}" for part in loss.missing]
+        missing = [f"Missing: {line.text}" for line in loss.then]
         # A rule may name nothing that is gone, only what that instruction had removed.
         back = [] if missing else [f"There again: {line.text}" for line in loss.now]
         sections.append("\n".join([first, *missing, *back]))
