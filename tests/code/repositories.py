@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from hypothesis import strategies as st
+
+
+def write_files(root: Path, texts: Mapping[str, str]) -> Path:
+    """Write texts by path below a folder, and return it."""
+    for name, text in texts.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return root
+
 
 SHOP = {
     "shop/__init__.py": "from .cart import Cart\n",

@@ -12,8 +12,6 @@ from tests.code.working import commit, git, repository, write
 from treering import Memory
 from treering.views.code.rounds.git import Git
 
-pytestmark = pytest.mark.usefixtures("bundled_model")
-
 ZERO = GUARDED.replace("n < 0", "n <= 0")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,12 +22,6 @@ pytestmark = pytest.mark.usefixtures("bundled_model")
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return repository(tmp_path / "repository", m=PLAIN)
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "memory.db") as opened:
-        yield opened
 
 
 def run(root: Path, *arguments: str) -> Result:

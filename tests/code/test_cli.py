@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from tests import programs
 from tests.cli.conftest import ROOT
-from tests.code.repositories import SHOP
+from tests.code.repositories import SHOP, write_files
 from tests.code.working import commit, repository, write
 from treering.cli.main import app
 
@@ -22,12 +22,8 @@ ASKED = "Refuse negative numbers."
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, text in SHOP.items():
-        path = tmp_path / "repo" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
     monkeypatch.setenv("TREERING_MEMORY", str(tmp_path / "memory.db"))
-    return tmp_path / "repo"
+    return write_files(tmp_path / "repo", SHOP)
 
 
 def run(*arguments: str) -> str:

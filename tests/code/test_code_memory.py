@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.code.repositories import SHOP
+from tests.code.repositories import SHOP, write_files
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.arrays import Floats
@@ -57,11 +57,7 @@ class Spoilt(Letters):
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for name, text in SHOP.items():
-        path = tmp_path / "repo" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return tmp_path / "repo"
+    return write_files(tmp_path / "repo", SHOP)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.code.repositories import SHOP
+from tests.code.repositories import SHOP, write_files
 from treering import Memory
 from treering.errors import InputError, LLMReplyError, ReplyDiscarded, UnknownName
 from treering.llm.scripted import FakeLLM, Request
@@ -41,11 +41,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for name, text in SHOP.items():
-        path = tmp_path / "repo" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return tmp_path / "repo"
+    return write_files(tmp_path / "repo", SHOP)
 
 
 def opened(file: Path, *script: str) -> tuple[Memory, FakeLLM]:

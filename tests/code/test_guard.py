@@ -57,6 +57,14 @@ def test_a_definition_that_is_again_what_it_was_undoes_the_round() -> None:
     ]
 
 
+def test_a_state_that_says_little_is_known_again_as_a_whole() -> None:
+    floor, true = "def half(n):\n    return n // 2\n", "def half(n):\n    return n / 2\n"
+    (one,) = found({"m.py": true}, {"m.py": floor}, brought(floor, true))
+    assert [line.text for line in one.then] == ["return n / 2"]
+    other = "def half(n):\n    return n * 0.5\n"
+    assert found({"m.py": true}, {"m.py": other}, brought(floor, true)) == ()
+
+
 def test_renaming_and_reshaping_undoes_nothing() -> None:
     assert found({"m.py": GUARDED}, {"m.py": RESHAPED}, brought(PLAIN, GUARDED)) == ()
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from treering.views.code.parse.language import LANGUAGES, query
-from treering.views.code.parse.parser import syntax_root
 from treering.views.code.parse.parts import read_definition
-from treering.views.code.parse.syntax import Capture, Syntax
+from treering.views.code.parse.syntax import Capture, Syntax, syntax_root
 
 SOURCES: dict[str, str] = {
     "python": (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from tests.code.working import commit, repository, write
 from treering import Memory
 from treering.views.code.rounds.changes import names_in
-
-pytestmark = pytest.mark.usefixtures("bundled_model")
 
 PARSER = """\
 import net
@@ -35,12 +32,6 @@ ASKED = "Retry when the server is busy."
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return repository(tmp_path / "repository", parser=PARSER)
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "memory.db") as opened:
-        yield opened
 
 
 def test_a_name_of_code_is_told_from_a_word() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedders import HashingEmbedder
+from tests.code.repositories import write_files
 from tests.raised import raises
 from treering import Memory
 from treering.errors import InputError, UnknownName
@@ -34,13 +34,8 @@ def test_a_write_is_retried_when_the_database_is_busy(database):
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Memory:
-    for name, text in BUSY.items():
-        path = tmp_path / "repo" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    memory = Memory.open(tmp_path / "memory.db", embedder=HashingEmbedder())
-    memory.code.index(tmp_path / "repo")
+def busy(memory: Memory, tmp_path: Path) -> Memory:
+    memory.code.index(write_files(tmp_path / "repo", BUSY))
     return memory
 
 
@@ -63,9 +58,8 @@ def test_a_path_tells_what_its_file_is_for() -> None:
         assert purpose_of(path) == purpose
 
 
-def test_code_comes_before_the_tests_and_lists_that_say_the_same(memory: Memory) -> None:
-    with memory:
-        hits = memory.code.search("retry when the database is busy")
+def test_code_comes_before_the_tests_and_lists_that_say_the_same(busy: Memory) -> None:
+    hits = busy.code.search("retry when the database is busy")
     assert hits[0].path == "src/store.py"
     assert hits[0].why.terms["aside"] == 0
     test = next(hit for hit in hits if hit.path.startswith("tests/"))
@@ -74,9 +68,8 @@ def test_code_comes_before_the_tests_and_lists_that_say_the_same(memory: Memory)
     assert test.why.terms["aside"] == pytest.approx((ASIDE - 1) * (whole - hits[-1].score))
 
 
-def test_a_question_for_a_test_finds_the_test(memory: Memory) -> None:
-    with memory:
-        hits = memory.code.search("the test that a write is retried when the database is busy")
+def test_a_question_for_a_test_finds_the_test(busy: Memory) -> None:
+    hits = busy.code.search("the test that a write is retried when the database is busy")
     assert hits[0].path == "tests/test_store.py"
 
 
@@ -86,24 +79,22 @@ def test_a_question_that_names_a_file_or_documentation_asks_for_it() -> None:
     assert not is_asked_for("retry when busy")("data/vocab.txt")
 
 
-def test_code_that_goes_into_a_test_needs_other_tests(memory: Memory) -> None:
-    with memory:
-        hits = memory.code.search("retry when the database is busy", near="tests/test_store.py")
+def test_code_that_goes_into_a_test_needs_other_tests(busy: Memory) -> None:
+    hits = busy.code.search("retry when the database is busy", near="tests/test_store.py")
     assert hits[0].path == "tests/test_store.py"
     assert hits[0].why.terms["aside"] == 0
 
 
-def test_patterns_choose_the_files_that_may_be_found(memory: Memory) -> None:
-    with memory:
-        found = {hit.path for hit in memory.code.search("database", paths=["src/"])}
-        others = {hit.path for hit in memory.code.search("database", paths=["!tests/", "!*.txt"])}
+def test_patterns_choose_the_files_that_may_be_found(busy: Memory) -> None:
+    found = {hit.path for hit in busy.code.search("database", paths=["src/"])}
+    others = {hit.path for hit in busy.code.search("database", paths=["!tests/", "!*.txt"])}
     assert found == {"src/store.py", "src/other.py"}
     assert others == {"src/store.py", "src/other.py", "docs/store.md"}
 
 
-def test_patterns_without_a_file_are_an_error_that_says_so(memory: Memory) -> None:
-    with memory, pytest.raises(UnknownName, match="no indexed file is at lib/"):
-        memory.code.search("database", paths=["lib/"])
+def test_patterns_without_a_file_are_an_error_that_says_so(busy: Memory) -> None:
+    with pytest.raises(UnknownName, match="no indexed file is at lib/"):
+        busy.code.search("database", paths=["lib/"])
 
 
 @pytest.mark.parametrize("patterns", ["src/", [""], [], ["!"]])

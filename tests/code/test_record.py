@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from tests.code.working import repository
 from treering import Memory
 from treering.errors import InputError, UnknownName
-
-pytestmark = pytest.mark.usefixtures("bundled_model")
 
 PLAIN = """\
 import socket
@@ -37,12 +34,6 @@ RETRYING = PLAIN.replace(
 )
 CLOSING = "class File:\n    def close(self):\n        pass\n"
 ASKED = "Retry twice when the server is busy."
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "memory.db") as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -128,25 +119,25 @@ def test_rounds_survive_export_and_import(memory: Memory, tmp_path: Path) -> Non
         assert other.code.log("fetch") == memory.code.log("fetch")
 
 
-def test_a_forgotten_round_leaves_neither_story_nor_bytes(memory: Memory, tmp_path: Path) -> None:
+def test_a_forgotten_round_leaves_neither_story_nor_bytes(memory: Memory, path: Path) -> None:
     (block,) = memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
     assert memory.forget(block.id).scrubbed
     with pytest.raises(UnknownName):
         memory.code.log("fetch")
     memory.close()
-    left = (tmp_path / "memory.db").read_bytes()
+    left = path.read_bytes()
     assert b"marmalade" not in left
     assert b"Retry twice" not in left
 
 
 def test_a_later_round_does_not_keep_the_lines_of_a_forgotten_one(
-    memory: Memory, tmp_path: Path
+    memory: Memory, path: Path
 ) -> None:
     (first,) = memory.code.record(ASKED, before={"client.py": PLAIN}, after={"client.py": RETRYING})
     memory.code.record("Do not.", before={"client.py": RETRYING}, after={"client.py": PLAIN})
     memory.forget(first.id)
     memory.close()
-    assert b"marmalade" not in (tmp_path / "memory.db").read_bytes()
+    assert b"marmalade" not in path.read_bytes()
 
 
 def test_all_rounds_of_a_definition_are_forgotten_at_once(memory: Memory) -> None:
@@ -191,7 +182,7 @@ def test_a_round_without_an_instruction_or_a_repository_is_refused(
         memory.code.record(ASKED, root=tmp_path)
 
 
-@pytest.mark.parametrize("path", ["../secret.py", "/etc/secret.py", "a\n.py", ""])
-def test_a_path_that_leads_out_of_the_repository_is_refused(memory: Memory, path: str) -> None:
+@pytest.mark.parametrize("name", ["../secret.py", "/etc/secret.py", "a\n.py", ""])
+def test_a_path_that_leads_out_of_the_repository_is_refused(memory: Memory, name: str) -> None:
     with pytest.raises(InputError, match="from the root"):
-        memory.code.record("Odd.", after={path: CLOSING})
+        memory.code.record("Odd.", after={name: CLOSING})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,6 @@ from tests.code.working import commit, git, repository, write
 from treering import Memory
 from treering.cli.main import app
 from treering.errors import UnknownName
-
-pytestmark = pytest.mark.usefixtures("bundled_model")
 
 OTHER = "def half(n):\n    return n // 2\n"
 
@@ -28,12 +25,6 @@ def one(tmp_path: Path) -> Path:
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
     return repository(tmp_path / "other", m=OTHER)
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "memory.db") as opened:
-        yield opened
 
 
 def stories(memory: Memory) -> dict[str, list[str]]:

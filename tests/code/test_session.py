@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treering.views.code.parse.syntax import statements
 from treering.views.code.rounds.session import (
     CodeDelta,
     SessionBlock,
     change,
     conflicts,
-    statements,
     with_changes,
     working_memory,
 )

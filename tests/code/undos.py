@@ -21,22 +21,25 @@ class Fix:
     keeps: tuple[str, ...]
 
 
-DEFAULT = Fix(
-    "a default",
-    before="""\
+def edit(text: str, *edits: tuple[str, str]) -> str:
+    """A text with parts of it replaced, each of which it has."""
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+CONNECT = """\
 def connect(host, port, timeout=None):
     sock = socket.socket()
     sock.settimeout(timeout)
     sock.connect((host, port))
     return sock
-""",
-    after="""\
-def connect(host, port, timeout=10):
-    sock = socket.socket()
-    sock.settimeout(timeout)
-    sock.connect((host, port))
-    return sock
-""",
+"""
+DEFAULT = Fix(
+    "a default",
+    before=CONNECT,
+    after=edit(CONNECT, ("=None", "=10")),
     undos=(
         """\
 def connect(host, port, *, timeout=None):
@@ -45,23 +48,10 @@ def connect(host, port, *, timeout=None):
     return connection
 """,
     ),
-    keeps=(
-        """\
-TIMEOUT = 10
-
-
-def connect(host, port, timeout=TIMEOUT):
-    sock = socket.socket()
-    sock.settimeout(timeout)
-    sock.connect((host, port))
-    return sock
-""",
-    ),
+    keeps=("TIMEOUT = 10\n\n\n" + edit(CONNECT, ("=None", "=TIMEOUT")),),
 )
 
-EXCEPTION = Fix(
-    "a kind of exception",
-    before="""\
+PORT = """\
 def parse_port(text):
     try:
         port = int(text)
@@ -70,50 +60,25 @@ def parse_port(text):
     if port > 65535:
         raise RuntimeError("port too large")
     return port
-""",
-    after="""\
-def parse_port(text):
-    try:
-        port = int(text)
-    except ValueError as error:
-        raise ConfigError("bad port: " + text) from error
-    if port > 65535:
-        raise ConfigError("port too large")
-    return port
-""",
+"""
+CONFIG_PORT = edit(
+    PORT,
+    ("ValueError", "ValueError as error"),
+    ("Runtime", "Config"),
+    ("+ text)", "+ text) from error"),
+)
+EXCEPTION = Fix(
+    "a kind of exception",
+    before=PORT,
+    after=CONFIG_PORT,
     undos=(
-        """\
-def _fail(message):
-    raise RuntimeError(message)
-
-
-def parse_port(text):
-    try:
-        port = int(text)
-    except ValueError:
-        _fail("bad port: " + text)
-    if port > 65535:
-        _fail("port too large")
-    return port
-""",
+        "def _fail(message):\n    raise RuntimeError(message)\n\n\n"
+        + edit(PORT, ("raise RuntimeError", "_fail")),
     ),
-    keeps=(
-        """\
-def parse_port(text):
-    try:
-        port = int(text)
-    except ValueError as error:
-        raise PortError("bad port: " + text) from error
-    if port > 65535:
-        raise PortError("port too large")
-    return port
-""",
-    ),
+    keeps=(edit(CONFIG_PORT, ("ConfigError", "PortError")),),
 )
 
-CONSTANT = Fix(
-    "a constant of a module",
-    before="""\
+UPLOAD = """\
 import re
 
 MAX_UPLOAD = 1024 * 1024
@@ -122,94 +87,53 @@ ALLOWED = {"png", "jpg"}
 
 def accepts(name, size):
     return size <= MAX_UPLOAD and name.rsplit(".", 1)[-1] in ALLOWED
-""",
-    after="""\
-import re
-
-MAX_UPLOAD = 16 * 1024 * 1024
-ALLOWED = {"png", "jpg"}
-
-
-def accepts(name, size):
-    return size <= MAX_UPLOAD and name.rsplit(".", 1)[-1] in ALLOWED
-""",
-    undos=(
-        # another name
-        """\
-import re
-
-UPLOAD_LIMIT = 1024 * 1024
-ALLOWED = {"png", "jpg"}
-
-
-def accepts(name, size):
-    return size <= UPLOAD_LIMIT and name.rsplit(".", 1)[-1] in ALLOWED
-""",
-    ),
-    keeps=(
-        """\
-import re
-
-MAX_UPLOAD = 32 * 1024 * 1024
-ALLOWED = {"png", "jpg"}
-
-
-def accepts(name, size):
-    return size <= MAX_UPLOAD and name.rsplit(".", 1)[-1] in ALLOWED
-""",
-    ),
+"""
+CONSTANT = Fix(
+    "a constant of a module",
+    before=UPLOAD,
+    after=edit(UPLOAD, ("= 1024", "= 16 * 1024")),
+    undos=(edit(UPLOAD, ("MAX_UPLOAD", "UPLOAD_LIMIT")),),
+    keeps=(edit(UPLOAD, ("= 1024", "= 32 * 1024")),),
 )
 
-
+RATES = """\
+def load_rates(day):
+    rows = database.query("SELECT * FROM rate WHERE day = ?", day)
+    return {row.currency: row.value for row in rows}
+"""
+RATES_BY_LOOP = """\
+def load_rates(day):
+    rates = {}
+    for row in database.query("SELECT * FROM rate WHERE day = ?", day):
+        rates[row.currency] = row.value
+    return rates
+"""
 DECORATOR = Fix(
     "a decorator",
-    before="""\
-def load_rates(day):
-    rows = database.query("SELECT * FROM rate WHERE day = ?", day)
-    return {row.currency: row.value for row in rows}
-""",
-    after="""\
-@lru_cache(maxsize=128)
-def load_rates(day):
-    rows = database.query("SELECT * FROM rate WHERE day = ?", day)
-    return {row.currency: row.value for row in rows}
-""",
-    undos=(
-        """\
-def load_rates(day):
-    rates = {}
-    for row in database.query("SELECT * FROM rate WHERE day = ?", day):
-        rates[row.currency] = row.value
-    return rates
-""",
-    ),
-    keeps=(
-        """\
-@cache
-def load_rates(day):
-    rates = {}
-    for row in database.query("SELECT * FROM rate WHERE day = ?", day):
-        rates[row.currency] = row.value
-    return rates
-""",
-    ),
+    before=RATES,
+    after="@lru_cache(maxsize=128)\n" + RATES,
+    undos=(RATES_BY_LOOP,),
+    keeps=("@cache\n" + RATES_BY_LOOP,),
 )
 
-
+RESIZE = """\
+def resize(image, width, height):
+    scaled = image.scale(width / image.width, height / image.height)
+    return scaled.sharpened()
+"""
 VALIDATION = Fix(
     "arguments that are validated",
-    before="""\
-def resize(image, width, height):
-    scaled = image.scale(width / image.width, height / image.height)
-    return scaled.sharpened()
-""",
-    after="""\
-def resize(image, width, height):
+    before=RESIZE,
+    after=edit(
+        RESIZE,
+        (
+            "):\n",
+            """):
     if width <= 0 or height <= 0:
         raise ValueError(f"size is {width} x {height}; both must be positive")
-    scaled = image.scale(width / image.width, height / image.height)
-    return scaled.sharpened()
 """,
+        ),
+    ),
     undos=(
         """\
 def resize(picture, width, height, sharpen=True):
@@ -224,11 +148,8 @@ def _check(width, height):
         raise ValueError("sizes must be positive")
 
 
-def resize(image, width, height):
-    _check(width, height)
-    scaled = image.scale(width / image.width, height / image.height)
-    return scaled.sharpened()
-""",
+"""
+        + edit(RESIZE, ("):\n", "):\n    _check(width, height)\n")),
     ),
 )
 
@@ -272,15 +193,16 @@ def copy_rows(source, target):
     ),
 )
 
-LOCK = Fix(
-    "a lock",
-    before="""\
+COUNTER = """\
 class Counter:
     def increase(self, name, by=1):
         value = self.values.get(name, 0) + by
         self.values[name] = value
         return value
-""",
+"""
+LOCK = Fix(
+    "a lock",
+    before=COUNTER,
     after="""\
 class Counter:
     def increase(self, name, by=1):
@@ -290,15 +212,15 @@ class Counter:
         return value
 """,
     undos=(
-        """\
-class Counter:
-    def increase(self, name, by=1):
-        value = self.values.get(name, 0) + by
-        self.values[name] = value
-        for listener in self.listeners:
+        edit(
+            COUNTER,
+            (
+                "        return",
+                """        for listener in self.listeners:
             listener(name, value)
-        return value
-""",
+        return""",
+            ),
+        ),
     ),
     keeps=(
         """\
@@ -307,69 +229,115 @@ class Counter:
         with self._lock:
             return self._increase(name, by)
 
-    def _increase(self, name, by):
-        value = self.values.get(name, 0) + by
-        self.values[name] = value
-        return value
-""",
+"""
+        + edit(COUNTER, ("class Counter:\n", ""), ("increase", "_increase"), ("=1", "")),
     ),
 )
 
+APP = """\
+import logging
 
+app = App()
+app.route("/health")
+
+
+def start(port):
+    app.run(port)
+"""
+HEALTH = 'app.route("/health")\n'
 REGISTRATION = Fix(
     "a call of a module",
-    before="""\
-import logging
-
-app = App()
-app.route("/health")
-
-
-def start(port):
-    app.run(port)
-""",
-    after="""\
-import logging
-
-app = App()
-app.route("/health")
+    before=APP,
+    after=edit(
+        APP,
+        (
+            HEALTH,
+            HEALTH
+            + """\
 app.register_error_handler(404, not_found)
 app.config["SESSION_COOKIE_SECURE"] = True
-
-
-def start(port):
-    app.run(port)
 """,
+        ),
+    ),
     undos=(
-        """\
-import logging
-
-log = logging.getLogger("app")
-app = App()
-app.route("/health")
-app.route("/ready")
-
-
-def start(port):
-    app.run(port)
-""",
+        edit(
+            APP,
+            ("app = App()", 'log = logging.getLogger("app")\napp = App()'),
+            (HEALTH, HEALTH + 'app.route("/ready")\n'),
+        ),
     ),
     keeps=(
-        """\
-import logging
-
-app = App()
+        edit(
+            APP,
+            (
+                HEALTH,
+                """\
 app.config["SESSION_COOKIE_SECURE"] = True
 app.register_error_handler(404, missing)
-app.route("/health")
+"""
+                + HEALTH,
+            ),
+        ),
+    ),
+)
 
-
-def start(port):
-    app.run(port)
+PAIRS = """\
+def read_pairs(path):
+    pairs = {}
+    with open(path) as file:
+        for line in file:
+            if not line.strip() or line.startswith("#"):
+                continue
+            name, value = line.split("=", 1)
+            pairs[name.strip()] = value.strip()
+    return pairs
+"""
+SKIP = """\
+            if not line.strip() or line.startswith("#"):
+                continue
+"""
+SKIPPING = Fix(
+    "lines that are skipped",
+    before=edit(PAIRS, (SKIP, "")),
+    after=PAIRS,
+    undos=(edit(PAIRS, (' or line.startswith("#")', "")),),
+    keeps=(
+        """\
+def read_pairs(path):
+    with open(path) as file:
+        lines = [line.strip() for line in file]
+    split = [line.split("=", 1) for line in lines if line and not line.startswith("#")]
+    return {name.strip(): value.strip() for name, value in split}
 """,
     ),
 )
 
+SAVE = """\
+def save(path, data):
+    with open(path, "w") as file:
+        json.dump(data, file)
+"""
+ATOMIC = Fix(
+    "a write that is atomic",
+    before=SAVE,
+    after="""\
+def save(path, data):
+    temporary = path + ".new"
+    with open(temporary, "w") as file:
+        json.dump(data, file)
+    os.replace(temporary, path)
+""",
+    undos=(edit(SAVE, ("data):", "data, indent=None):"), ("file)\n", "file, indent=indent)\n")),),
+    keeps=(edit(SAVE, ('open(path, "w")', "atomic_write(path)")),),
+)
+
+EARLY = Fix(
+    "an early return beside another statement",
+    before="def parse(s):\n    return int(s)\n",
+    after="def parse(s):\n    if not s:\n        return None\n    return int(s.strip())\n",
+    undos=("def parse(s):\n    return int(s.strip())\n",),
+    keeps=("def parse(s):\n    return int(s.strip()) if s else None\n",),
+)
 
 SEVERAL = """\
 def fetch(url, tries=1):
@@ -399,117 +367,18 @@ ONE_OF_SEVERAL = tuple(
         ("except OSError", "except TimeoutError"),
     )
 )
+PARTLY = Fix(
+    "several changes of which one is undone",
+    before=SEVERAL,
+    after=SEVERAL_FIXED,
+    undos=ONE_OF_SEVERAL,
+    keeps=(
+        edit(SEVERAL_FIXED, ("tries", "times")),
+        edit(SEVERAL_FIXED, ("tries=3", "tries=5"), ("FetchError", "NoAnswer")),
+    ),
+)
 
 FIXES = (
-    *(DEFAULT, EXCEPTION, CONSTANT, DECORATOR),
-    *(VALIDATION, CLOSE, LOCK, REGISTRATION),
-    Fix(
-        "several changes of which one is undone",
-        before=SEVERAL,
-        after=SEVERAL_FIXED,
-        undos=ONE_OF_SEVERAL,
-        keeps=(
-            SEVERAL_FIXED.replace("tries", "times"),
-            SEVERAL_FIXED.replace("tries=3", "tries=5").replace("FetchError", "NoAnswer"),
-        ),
-    ),
-    Fix(
-        "lines that are skipped",
-        before="""\
-def read_pairs(path):
-    pairs = {}
-    with open(path) as file:
-        for line in file:
-            name, value = line.split("=", 1)
-            pairs[name.strip()] = value.strip()
-    return pairs
-""",
-        after="""\
-def read_pairs(path):
-    pairs = {}
-    with open(path) as file:
-        for line in file:
-            if not line.strip() or line.startswith("#"):
-                continue
-            name, value = line.split("=", 1)
-            pairs[name.strip()] = value.strip()
-    return pairs
-""",
-        undos=(
-            """\
-def read_pairs(path):
-    pairs = {}
-    with open(path) as file:
-        for line in file:
-            if not line.strip():
-                continue
-            name, value = line.split("=", 1)
-            pairs[name.strip()] = value.strip()
-    return pairs
-""",
-        ),
-        keeps=(
-            """\
-def read_pairs(path):
-    with open(path) as file:
-        lines = [line.strip() for line in file]
-    split = [line.split("=", 1) for line in lines if line and not line.startswith("#")]
-    return {name.strip(): value.strip() for name, value in split}
-""",
-        ),
-    ),
-    Fix(
-        "a write that is atomic",
-        before="""\
-def save(path, data):
-    with open(path, "w") as file:
-        json.dump(data, file)
-""",
-        after="""\
-def save(path, data):
-    temporary = path + ".new"
-    with open(temporary, "w") as file:
-        json.dump(data, file)
-    os.replace(temporary, path)
-""",
-        undos=(
-            """\
-def save(path, data, indent=None):
-    with open(path, "w") as file:
-        json.dump(data, file, indent=indent)
-""",
-        ),
-        keeps=(
-            """\
-def save(path, data):
-    with atomic_write(path) as file:
-        json.dump(data, file)
-""",
-        ),
-    ),
-    Fix(
-        "an early return beside another statement",
-        before="""\
-def parse(s):
-    return int(s)
-""",
-        after="""\
-def parse(s):
-    if not s:
-        return None
-    return int(s.strip())
-""",
-        undos=(
-            """\
-def parse(s):
-    return int(s.strip())
-""",
-        ),
-        keeps=(
-            """\
-def parse(s):
-    return int(s.strip()) if s else None
-""",
-        ),
-    ),
+    *(DEFAULT, EXCEPTION, CONSTANT, DECORATOR, VALIDATION, CLOSE, LOCK, REGISTRATION),
+    *(SKIPPING, ATOMIC, EARLY, PARTLY),
 )

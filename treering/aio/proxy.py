@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
 from functools import wraps
 from itertools import islice
 from types import FunctionType, TracebackType
-from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 from treering.chat.answer import Answer
 from treering.chat.stream import ChatStream
@@ -108,37 +108,13 @@ C = TypeVar("C", bound=Closable)
 
 async def close_if_cancelled(work: Callable[[], C]) -> C:
     """Return the object that ``work`` opens in a thread; close it if the caller is cancelled."""
-    handover = _Handover[C]()
+    opened: Future[C] = Future()
     try:
-        return await asyncio.to_thread(handover.give, work)
+        await asyncio.to_thread(lambda: opened.set_result(work()))
     except asyncio.CancelledError:
-        if (given := handover.decline()) is not None:
-            asyncio.get_running_loop().run_in_executor(None, given.close)
+        opened.add_done_callback(lambda done: done.result().close())  # in its thread, or now
         raise
-
-
-class _Handover(Generic[C]):
-    """Between the thread that opens an object and the task that waits for it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._is_declined = False
-        self._given: C | None = None
-
-    def give(self, work: Callable[[], C]) -> C:
-        """Open it, and close it again if the task does not wait any more."""
-        given = work()
-        with self._lock:
-            is_declined, self._given = self._is_declined, given
-        if is_declined:
-            given.close()
-        return given
-
-    def decline(self) -> C | None:
-        """Stop waiting; return the object to close if it is open by then."""
-        with self._lock:
-            self._is_declined = True
-            return self._given
+    return opened.result()
 
 
 class AsyncChatStream(AsyncIterator[str]):

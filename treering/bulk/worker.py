@@ -103,8 +103,9 @@ class Worker:
 
     def _open(self) -> Embedder:
         if self._embedder is None:
+            name = self._spec if isinstance(self._spec, str) else self._spec.name
             # A thread for each processor: more would take them from each other.
-            is_bundled = self._spec == MiniLM.name
+            is_bundled = name == MiniLM.name
             self._embedder = MiniLM(threads=1) if is_bundled else open_embedder(self._spec)
         return self._embedder
 
@@ -118,8 +119,7 @@ class WorkerThreads:
 
     def __init__(self, embedder: Embedder, size: int) -> None:
         self.size = size
-        is_bundled = embedder.name == MiniLM.name
-        self._worker = Worker(MiniLM.name if is_bundled else embedder)
+        self._worker = Worker(embedder)
         self._due: SimpleQueue[tuple[Future[Derived], WorkerTask] | None] = SimpleQueue()
         self._is_over = False
         self._threads = [Thread(target=self._work, daemon=True) for _ in range(size)]

@@ -25,8 +25,9 @@ from treering.views.code.guard.check import check as compare
 from treering.views.code.guard.report import Reversal
 from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.memory import CodeMemory
+from treering.views.code.parse.syntax import CodeStatement
 from treering.views.code.rounds.rounds import NOTHING_CHANGED, story_of
-from treering.views.code.rounds.session import CodeStatement, SessionBlock
+from treering.views.code.rounds.session import SessionBlock
 
 if TYPE_CHECKING:
     from treering.memory import Memory

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from treering.memory import Memory
 from treering.views.code.parse.language import language_of
-from treering.views.code.parse.parser import syntax_root
 from treering.views.code.parse.source_files import SourceFile, scan
+from treering.views.code.parse.syntax import syntax_root
 from treering_bench.perf.timing import FEW_ROUNDS, LIMIT, OURS, Timing, in_turn
 
 CODE_MOST = 300_000

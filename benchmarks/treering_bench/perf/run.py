@@ -10,7 +10,7 @@ from pathlib import Path
 
 from treering.embed.contract import Embedder
 from treering.errors import UnknownName
-from treering.views.code.parse.parser import syntax_root
+from treering.views.code.parse.syntax import syntax_root
 from treering_bench.perf import code, fresh, live
 from treering_bench.perf.timing import BOUNDS, Bounds, Timing
 from treering_bench.perf.world import World

@@ -14,8 +14,9 @@ from datetime import datetime
 from treering.views.code.guard.rules import Comparison, parts_in_order, parts_of
 from treering.views.code.parse.parts import CodePart, Parts
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange
+from treering.views.code.parse.syntax import CodeStatement
 from treering.views.code.rounds.history import EarlierChange, Origin
-from treering.views.code.rounds.session import CodeStatement, SessionBlock, Similarity, conflicts
+from treering.views.code.rounds.session import SessionBlock, Similarity, conflicts
 
 KEPT = 0.5
 """A draft that has a smaller share of the behaviour that a round brought loses it: the nearest

@@ -130,20 +130,21 @@ class Comparison:
 
     def undone_parts(self) -> tuple[list[CodePart], list[CodePart]]:
         """The parts that are lost by one of the rules, and those that are back by it."""
-        rules = [self._as_before, self._error_dropped]
+        rules = [self._returns, self._error_dropped]
         if self._earlier.before is not None:
-            rules += [self._all_returns, self._set_back, self._addition_gone]
+            rules += [self._set_back, self._addition_gone]
         found = [(lost, back) for lost, back in (rule() for rule in rules) if lost]
         lost = reduce(or_, (lost for lost, _ in found), _NOTHING)
         back = reduce(or_, (back for _, back in found), _NOTHING)
         return parts_in_order(self._old, lost), parts_in_order(self._new, back)
 
-    def _as_before(self) -> tuple[Parts, Parts]:
-        behaviour, every = self._behaviour, self._all
-        if behaviour.lost and behaviour.before == behaviour.now:
-            return behaviour.lost, behaviour.back
-        if every.lost and every.before == every.now and self._earlier.before is not None:
-            return every.lost, every.replaced & every.now
+    def _returns(self) -> tuple[Parts, Parts]:
+        """The definition is as before, or all that was replaced is back and all new is gone."""
+        for states in (self._behaviour, self._all):
+            whole = states.replaced == states.back and states.lost == states.came
+            is_telling = any(map(_is_telling, states.back)) and any(map(_is_telling, states.lost))
+            if states.lost and (states.before == states.now or (whole and is_telling)):
+                return states.lost, states.back
         return _NOTHING, _NOTHING
 
     def _error_dropped(self) -> tuple[Parts, Parts]:
@@ -160,14 +161,6 @@ class Comparison:
                 gone = _only(is_error, states.lost)
                 dropped += Counter({part: n for part, n in gone.items() if part not in left})
         return dropped, _NOTHING
-
-    def _all_returns(self) -> tuple[Parts, Parts]:
-        """All that it replaced is back, and all that it brought is gone."""
-        for states in (self._behaviour, self._all):
-            whole = states.replaced == states.back and states.lost == states.came
-            if whole and any(map(_is_telling, states.back)) and any(map(_is_telling, states.lost)):
-                return states.lost, states.back
-        return _NOTHING, _NOTHING
 
     def _set_back(self) -> tuple[Parts, Parts]:
         """A name has its former value, wherever it is set now, or an error its former class."""

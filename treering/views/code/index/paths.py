@@ -8,7 +8,7 @@ them asks for them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
@@ -69,36 +69,30 @@ def is_asked_for(query: str, near: str | None = None) -> Callable[[str], bool]:
     return answers
 
 
-def files_at(paths: Iterable[str], patterns: Sequence[str]) -> frozenset[str]:
+def files_at(paths: Collection[str], patterns: Sequence[str]) -> frozenset[str]:
     """Those of some paths that meet a pattern as in ``.gitignore``, such as ``src/`` or ``*.py``.
 
-    A pattern after ``!`` leaves files out; where all do, any other file is meant. Raises
-    InputError, MissingExtra, and UnknownName if no file is left.
+    A pattern after ``!`` leaves files out of all others, or of those that another pattern meets.
+    Raises InputError, MissingExtra, and UnknownName if no file is left.
     """
     if isinstance(patterns, str) or not patterns or not all(p.strip(" !") for p in patterns):
         raise InputError(
             f"paths is {patterns!r}; give a list of patterns such as ['src/', '*.py']",
             param="paths",
         )
-    of_all = frozenset(paths)
-    without = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
-    within = [pattern for pattern in patterns if not pattern.startswith("!")]
-    chosen = _match(of_all, within) if within else of_all
-    chosen -= _match(of_all, without)
+    try:
+        from pathspec import GitIgnoreSpec
+    except ModuleNotFoundError as error:
+        raise MissingExtra.of("pathspec", "code") from error
+    try:
+        within = GitIgnoreSpec.from_lines([p for p in patterns if p[0] != "!"] or ["*"])
+        without = GitIgnoreSpec.from_lines([p[1:] for p in patterns if p[0] == "!"])
+        chosen = frozenset(within.match_files(paths)) - frozenset(without.match_files(paths))
+    except ValueError as error:
+        raise InputError(f"paths {', '.join(patterns)}: {error}") from error
     if not chosen:
         raise UnknownName(
             f"no indexed file is at {', '.join(patterns)}; give paths from the root of the "
             "repository, such as src/ or *.py"
         )
     return chosen
-
-
-def _match(paths: frozenset[str], patterns: Sequence[str]) -> frozenset[str]:
-    try:
-        from pathspec import GitIgnoreSpec
-    except ModuleNotFoundError as error:
-        raise MissingExtra.of("pathspec", "code") from error
-    try:
-        return frozenset(GitIgnoreSpec.from_lines(patterns).match_files(paths))
-    except ValueError as error:
-        raise InputError(f"paths {', '.join(patterns)}: {error}") from error

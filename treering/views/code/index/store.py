@@ -184,10 +184,8 @@ def dump_file(file: IndexedFile) -> bytes:
     none = np.zeros((0, 2), dtype=np.uint32)
     arrays: dict[str, NDArray[Any]] = {
         "source": np.frombuffer(parsed.source, dtype=np.uint8),
-        "outline": np.frombuffer(json.dumps(outline, default=_fields).encode(), dtype=np.uint8),
-        "fragments": np.array(
-            [[item.first, item.last, item.definition] for item in file.fragments], dtype=np.int32
-        ).reshape(-1, 3),
+        "outline": np.frombuffer(json.dumps(outline).encode(), dtype=np.uint8),
+        "fragments": np.array(file.fragments, dtype=np.int32).reshape(-1, 3),
         "term_counts": np.array([len(item) for item in file.terms], dtype=np.int32),
         "terms": np.concatenate([none, *file.terms]),
         "parent": file.trunk.parent,
@@ -260,15 +258,6 @@ def _parse_outline(outline: dict[str, Any], source: bytes) -> ParsedFile:
 
 
 def _definition(row: list[Any]) -> CodeDefinition:
-    fields = dict(zip(CodeDefinition.__slots__, row, strict=True))
-    fields |= {
-        "span": SourceSpan(*fields["span"]),
-        "bases": tuple(fields["bases"]),
-        "attributes": tuple(fields["attributes"]),
-    }
-    return CodeDefinition(**fields)
-
-
-def _fields(value: Any) -> list[Any]:
-    """The fields of a slotted dataclass, which JSON does not know."""
-    return [getattr(value, name) for name in value.__slots__]
+    read = CodeDefinition(*row)
+    span, bases, attributes = SourceSpan(*read.span), tuple(read.bases), tuple(read.attributes)
+    return read._replace(span=span, bases=bases, attributes=attributes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from treering.views.choices import Unit, window_of
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile
@@ -12,8 +12,7 @@ BLOCK_LINES = 40
 windows, so that a block holds a whole function more often than not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(NamedTuple):
     """A fragment's place in its file: lines from 1, inclusive."""
 
     first: int

@@ -6,7 +6,7 @@ Offsets are bytes of the UTF-8 text, half open; lines count from 1 and are inclu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ NONE = -1
 """The index of a definition, or of a syntax node's parent, that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSpan:
+class SourceSpan(NamedTuple):
     """A stretch of a source file."""
 
     start: int
@@ -28,8 +27,7 @@ class SourceSpan:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class CodeDefinition:
+class CodeDefinition(NamedTuple):
     """A function, method or class."""
 
     name: str
@@ -54,8 +52,7 @@ class CodeDefinition:
     attributes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CallSite:
+class CallSite(NamedTuple):
     """A place where something is called, instantiated or applied as a decorator."""
 
     name: str
@@ -66,8 +63,7 @@ class CallSite:
     """The index of the innermost definition around it, or ``NONE``."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedName:
+class ImportedName(NamedTuple):
     """One name that a file brings in.
 
     ``name`` is empty where the module itself is imported, and ``*`` for all its names;
@@ -79,8 +75,7 @@ class ImportedName:
     alias: str
 
 
-@dataclass(frozen=True, slots=True)
-class TypedVariable:
+class TypedVariable(NamedTuple):
     """A variable whose type is written down: annotated, or set to a new instance."""
 
     variable: str

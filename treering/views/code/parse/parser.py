@@ -6,13 +6,12 @@ import inspect
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treering.errors import TextEncodingError
-from treering.views.code.parse.language import grammar, query
+from treering.views.code.parse.language import query
 from treering.views.code.parse.outline import (
     NONE,
     CallSite,
@@ -24,6 +23,7 @@ from treering.views.code.parse.outline import (
     SyntaxTree,
     TypedVariable,
 )
+from treering.views.code.parse.syntax import syntax_root
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,14 +46,6 @@ def parse(text: str, language: str | None) -> ParsedFile:
     if language is None:
         return ParsedFile(None, source, _tree_of_lines(source), (), (), (), ())
     return _Reading(source, language).result()
-
-
-def syntax_root(source: bytes, language: str) -> Node:
-    """The root of tree-sitter's own tree, for those who need more than ``parse`` keeps."""
-    loaded = grammar(language)  # first: it says which extra is missing
-    from tree_sitter import Parser
-
-    return Parser(loaded).parse(source).root_node
 
 
 def outline_of(text: str, language: str) -> tuple[list[CodeDefinition], Node]:
@@ -156,10 +148,12 @@ class _Reading:
                 body = container.body or bodies.get(node.id)
                 comment, first = above.line(span.first_line)
                 container.index = len(definitions)
-                definition = self.definition(container, enclosing, span, body)
-                doc = _clean_docstring(docs[node.id]) if node.id in docs else comment
-                base = tuple(dict.fromkeys(bases[node.id]))
-                definitions.append(replace(definition, doc=doc, first_line=first, bases=base))
+                definition = self.definition(container, enclosing, span, body)._replace(
+                    doc=_clean_docstring(docs[node.id]) if node.id in docs else comment,
+                    first_line=first,
+                    bases=tuple(dict.fromkeys(bases[node.id])),
+                )
+                definitions.append(definition)
             enclosing.append(container)
         return definitions
 
@@ -224,7 +218,7 @@ class _Reading:
                     scope = definitions[scope].parent
                 names[scope][_text(node)] = None
         for index, definition in enumerate(definitions):
-            yield replace(definition, attributes=tuple(names[index]))
+            yield definition._replace(attributes=tuple(names[index]))
 
     def calls(self) -> Iterator[CallSite]:
         """Calls in order of appearance."""

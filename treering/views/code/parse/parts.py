@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 PartKind = Literal[
     "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
     "scope", "finally", "step", "option", "setting", "import",
-    "statement",
 ]  # fmt: skip
 
 BEHAVIOUR: tuple[PartKind, ...] = (
@@ -30,7 +29,7 @@ BEHAVIOUR: tuple[PartKind, ...] = (
 )  # fmt: skip
 """The kinds that shares are counted of. The others say the same in more detail: a surrounding
 block (``scope``), calls in ``finally``, statements that are only a call (``step``), options of
-calls, values of names; a ``statement`` is any node directly in a block."""
+calls, values of names."""
 
 MAX_DEPTH = 200
 """Nodes of a body that nest deeper are not compared. Each part has the text of all that is in it: a
@@ -61,13 +60,11 @@ def read_definition(code: str, name: str, language: str) -> tuple[CodePart, ...]
     """The parts of the definition called ``name``, in order, or None if ``code`` lacks it.
 
     The last definition of that name counts, as it does when the source is run; of a method without
-    its class, the name alone. Without a name, what a class or file says beside its definitions, and
-    then its statements but for imports.
+    its class, the name alone. Without a name, what a class or file says beside its definitions.
     """
     definitions, root = outline_of(code, language)
     if not name:
-        surroundings = _Surroundings(Syntax(root, language), root)
-        return (*surroundings.of_body(), *surroundings.statements())
+        return tuple(_Surroundings(Syntax(root, language), root).of_body())
     named = [
         definition for definition in definitions if name in (definition.name, definition.qualified)
     ]
@@ -238,11 +235,6 @@ class _Surroundings(_Function):
 
     def local_names(self) -> set[str]:
         return set()
-
-    def statements(self) -> Iterator[CodePart]:
-        for node in self.syntax.statement_nodes():
-            if not self.syntax.has(node, "import"):
-                yield self.part("statement", node, f"{node.type} {self.text(node)}")
 
     def body(self) -> Node | None:
         return self.core

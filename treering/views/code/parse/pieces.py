@@ -18,6 +18,7 @@ from treering.views.code.parse.parts import (
     read_definition,
 )
 from treering.views.code.parse.source_files import MAX_BYTES, is_minified
+from treering.views.code.parse.syntax import CodeStatement, statements
 
 MOVED = 0.5
 """Share of parts that definitions of one name in two files must have in common to be one."""
@@ -55,21 +56,18 @@ class CodePiece:
         """The key of its sequence."""
         return f"{self.path}::{self.qualified}"
 
-    def _read(self) -> tuple[CodePart, ...]:
+    def parts(self) -> tuple[CodePart, ...]:
+        """All that is compared of it, in the order of its lines."""
         name = self.qualified if self.is_function else ""
         return read_definition(self.code, name, self.language) or ()
 
-    def parts(self) -> tuple[CodePart, ...]:
-        """All that is compared of it, in the order of its lines."""
-        return tuple(part for part in self._read() if part.kind != "statement")
-
-    def statements(self) -> list[str]:
+    def statements(self) -> tuple[CodeStatement, ...]:
         """The statements of a class or file but imports."""
-        return [part.text for part in self._read() if part.kind == "statement"]
+        return statements(self.code, self.language, imports=False)
 
     def behaviour(self) -> Parts:
         """The parts of a function that bear behaviour; nothing of a class or file."""
-        parts = self._read() if self.is_function else ()
+        parts = self.parts() if self.is_function else ()
         return Counter(part for part in parts if part.kind in BEHAVIOUR)
 
     def dense(self) -> str:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from treering.views.code.parse.language import query
+from treering.views.code.parse.language import grammar, query
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,6 +26,42 @@ MAX_DEPTH = 1_000
 has begun around them: ten thousand, one in the other, would take minutes."""
 
 Rename = Callable[["Node", str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeStatement:
+    """A normalised AST node: equal texts of equal type are the same in any place.
+
+    ``source`` is how it is written, without the blocks in it.
+    """
+
+    type: str
+    text: str
+    first_line: int = field(compare=False)
+    source: str = field(default="", compare=False)
+
+
+def syntax_root(source: bytes, language: str) -> Node:
+    """The root of tree-sitter's own tree, for those who need more than ``parse`` keeps."""
+    loaded = grammar(language)  # first: it says which extra is missing
+    from tree_sitter import Parser
+
+    return Parser(loaded).parse(source).root_node
+
+
+def statements(code: str, language: str, *, imports: bool = True) -> tuple[CodeStatement, ...]:
+    """Every statement of ``code`` in order, with repetitions; with imports, or without."""
+    syntax = Syntax(syntax_root(code.encode(), language), language)
+    return tuple(
+        CodeStatement(
+            type=node.type,
+            text=syntax.text(node),
+            first_line=node.start_point.row + 1,
+            source=syntax.as_written(node),
+        )
+        for node in syntax.statement_nodes()
+        if imports or not syntax.has(node, "import")
+    )
 
 
 class Syntax:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+
+from treering.views.code.parse.syntax import CodeStatement, statements
 
 SAME_INTENT = 0.95
 """τ: instructions at least this similar speak of the same thing (the paper's value)."""
@@ -21,19 +23,6 @@ RepositoryNames = tuple[str, ...]
 
 Similarity = Callable[[str, str], float]
 """Similarity of two instructions, 1 for the same meaning."""
-
-
-@dataclass(frozen=True, slots=True)
-class CodeStatement:
-    """A normalised AST node: equal texts of equal type are the same in any place.
-
-    ``source`` is how it is written, without the blocks in it.
-    """
-
-    type: str
-    text: str
-    first_line: int = field(compare=False)
-    source: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +115,6 @@ def with_changes(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
             block = replace(block, change=delta)
         sequence.append(block)
     return tuple(sequence)
-
-
-def statements(source: str, language: str) -> tuple[CodeStatement, ...]:
-    """Every statement of ``source`` in order, with repetitions."""
-    # An `add` reads notes of rounds and parses no code: the parser comes with the first change.
-    from treering.views.code.parse.parser import syntax_root
-    from treering.views.code.parse.syntax import Syntax
-
-    syntax = Syntax(syntax_root(source.encode(), language), language)
-    return tuple(
-        CodeStatement(
-            type=node.type,
-            text=syntax.text(node),
-            first_line=node.start_point.row + 1,
-            source=syntax.as_written(node),
-        )
-        for node in syntax.statement_nodes()
-    )
 
 
 def change(before: str, after: str, language: str) -> CodeDelta:
