@@ -160,5 +160,5 @@ def matrix(
     except ImportError as error:
         raise MissingExtra.of("scipy", "code") from error
     ends = (np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64))
-    made: Matrix = sparse.csr_array((np.asarray(value, dtype=np.float32), ends), shape=shape)
-    return made
+    result: Matrix = sparse.csr_array((np.asarray(value, dtype=np.float32), ends), shape=shape)
+    return result

@@ -39,7 +39,7 @@ _PACKAGE_FILES = ("__init__", "index", "mod", "lib", "main")
 """Files that stand for the folder they are in."""
 _SEVERAL_WORDS = re.compile(r"[^_]_[^_]|[a-z][A-Z]")
 _FOLDER_IS_MODULE = tuple(
-    suffix for one in LANGUAGES.values() if one.imports_folders for suffix in one.suffixes
+    suffix for each in LANGUAGES.values() if each.imports_folders for suffix in each.suffixes
 )
 _SEPARATOR = re.compile(r"/|::|\\|\.(?![./])(?!(?:h|hh|hpp|hxx|js|mjs|ts)$)")
 """The separators of the parts of a module's name; the dot of a file's suffix is not one."""
@@ -307,8 +307,8 @@ def updated_calls(
     )
     stale = changed if is_alike else set(new)
     resolver = Resolver(new)
-    found = {path: resolver.resolve(path) if path in stale else calls[path] for path in new}
-    return {path: calls[path] if calls.get(path) == own else own for path, own in found.items()}
+    fresh = {path: resolver.resolve(path) if path in stale else calls[path] for path in new}
+    return {path: calls[path] if calls.get(path) == own else own for path, own in fresh.items()}
 
 
 def _interface(parsed: ParsedFile | None) -> object:

@@ -133,9 +133,9 @@ class Comparison:
         rules = [self._returns, self._error_dropped]
         if self._earlier.before is not None:
             rules += [self._set_back, self._addition_gone]
-        found = [(lost, back) for lost, back in (rule() for rule in rules) if lost]
-        lost = reduce(or_, (lost for lost, _ in found), _NOTHING)
-        back = reduce(or_, (back for _, back in found), _NOTHING)
+        pairs = [(lost, back) for lost, back in (rule() for rule in rules) if lost]
+        lost = reduce(or_, (lost for lost, _ in pairs), _NOTHING)
+        back = reduce(or_, (back for _, back in pairs), _NOTHING)
         return parts_in_order(self._old, lost), parts_in_order(self._new, back)
 
     def _returns(self) -> tuple[Parts, Parts]:

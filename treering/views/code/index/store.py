@@ -137,7 +137,7 @@ def save_calls(writer: Writer, repository: Repository, calls: Mapping[str, Candi
     """Store the candidates of files that have not changed themselves."""
     writer.many(
         "UPDATE code_file SET calls = ? WHERE space = ? AND repository = ? AND path = ?",
-        ((_dump_calls(found), *repository.key, path) for path, found in calls.items()),
+        ((_dump_calls(candidates), *repository.key, path) for path, candidates in calls.items()),
     )
 
 

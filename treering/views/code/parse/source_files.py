@@ -141,8 +141,8 @@ def _children(
     if (here / ".gitignore").is_file():
         ignored = (*ignored, (folder, _spec(here / ".gitignore")))
     children: list[tuple[PurePosixPath, IgnoreSpecs | None]] = []
-    with os.scandir(here) as found:
-        for child in sorted(found, key=lambda child: child.name):
+    with os.scandir(here) as entries:
+        for child in sorted(entries, key=lambda child: child.name):
             path, is_folder = folder / child.name, child.is_dir(follow_symlinks=False)
             if not (is_folder or child.is_file(follow_symlinks=False)):
                 continue

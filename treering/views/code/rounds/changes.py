@@ -98,8 +98,8 @@ class CodeChanges(View):
             ]
             if since:
                 latest[place] = max(since, key=lambda change: (change.at, change.seq is not None))
-        rounds = there(reader, [one.seq for one in latest.values() if one.seq is not None])
-        return {place: Mark(stale=one.newer(rounds)) for place, one in latest.items()}
+        rounds = there(reader, [each.seq for each in latest.values() if each.seq is not None])
+        return {place: Mark(stale=each.newer(rounds)) for place, each in latest.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,10 +166,10 @@ def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[
     ids = set(identities(reader, forgotten))
     # Do not read the entries to forget: they may be damaged.
     left = by_seq(reader, [seq for seq in _seqs(reader, space) if seq not in set(forgotten)])
-    known = (read(entry, seq) for seq, entry in sorted(left.items()))
+    blocks = (read(entry, seq) for seq, entry in sorted(left.items()))
     return [
         (one.seq, draft(replace(one, noted="", block=replace(one.block, note=""))))
-        for one in known
+        for one in blocks
         if one is not None and one.noted in ids
     ]
 
