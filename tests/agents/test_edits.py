@@ -1,4 +1,4 @@
-"""Edits of settings files: put in and taken out, with every other byte as it was."""
+"""Edits of settings files: put in and taken out, with everything else as it was."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     ),
     max_leaves=8,
 )
-LAYOUTS = st.sampled_from([None, 0, 1, 2, 4, "\t"])
 EDITS = (
     SettingsEdit(("servers", "ours"), {"command": "t", "args": ["mcp"]}),
-    SettingsEdit(("hooks", "Start"), {"hooks": [{"command": "t hook start"}]}, "first", "t hook s"),
-    SettingsEdit(("hooks", "Stop"), {"hooks": [{"command": "t hook end"}]}, "first", "t hook e"),
+    SettingsEdit(("hooks", "Start"), {"hooks": [{"command": "t hook start"}]}, "t hook s"),
+    SettingsEdit(("hooks", "Stop"), {"hooks": [{"command": "t hook end"}]}, "t hook e"),
 )
 ITEMS = st.lists(st.fixed_dictionaries({"theirs": VALUES}), max_size=2)
 FILES = st.fixed_dictionaries(
@@ -35,18 +34,6 @@ FILES = st.fixed_dictionaries(
         "theme": VALUES,
     },
 )
-COMMENTS = st.sampled_from(["", "// mine\n", "/* a, { */ ", "\n\n"])
-
-ZED = """// Zed settings
-{
-  // The theme
-  "theme": "One Dark", // not the "light" one
-  "servers": {
-    "other": { "command": "x", "args": [] }, /* kept */
-  },
-  "vim_mode": true, // trailing comma below
-}
-"""
 CODEX = """# mine
 model = "o5" # the good one
 
@@ -70,93 +57,82 @@ def without_empty(value: dict[str, Any]) -> dict[str, Any]:
     return {key: part for key, part in rest.items() if part or key not in ("servers", "hooks")}
 
 
-@given(FILES, LAYOUTS, COMMENTS, COMMENTS)
-def test_an_edit_is_put_in_and_taken_out_of_a_file_in_any_layout(
-    value: dict[str, Any], layout: Any, before: str, after: str
+@given(FILES, st.sampled_from([None, 2, 4, "\t"]), st.booleans(), st.sampled_from(["", "\n"]))
+def test_an_edit_is_put_in_and_taken_out_of_a_file_in_its_layout(
+    value: dict[str, Any], layout: Any, is_ascii: bool, end: str
 ) -> None:
-    text = before + json.dumps(value, indent=layout) + "\n" + after
+    text = json.dumps(value, indent=layout, ensure_ascii=is_ascii) + end
     changed = put_in(text, "json", EDITS)
     assert read(changed, "json")["servers"]["ours"] == EDITS[0].value
     assert put_in(changed, "json", EDITS) == changed
     rest = take_out(changed, "json", EDITS)
     assert read(rest, "json") == without_empty(value)
-    assert rest.startswith(before)
-    assert rest.endswith(after)
+    if value == without_empty(value) and value:
+        assert rest == text
 
 
-@given(FILES, LAYOUTS, LAYOUTS)
-def test_it_is_taken_out_of_a_file_that_was_written_again(
-    value: dict[str, Any], layout: Any, other: Any
-) -> None:
-    changed = put_in(json.dumps(value, indent=layout), "json", EDITS)
-    again = json.dumps({"first": 1} | read(changed, "json"), indent=other)
+@given(FILES)
+def test_it_is_taken_out_of_a_file_that_was_written_again(value: dict[str, Any]) -> None:
+    again = json.dumps({"first": 1} | read(put_in(json.dumps(value), "json", EDITS), "json"))
     assert read(take_out(again, "json", EDITS), "json") == without_empty({"first": 1} | value)
+    theirs = SettingsEdit(("hooks", "Stop"), {"new": 1}, "new")
+    rest = read(take_out(put_in(again, "json", [theirs]), "json", EDITS), "json")
+    assert rest["hooks"]["Stop"] == [{"new": 1}], "a container that others use since stays"
 
 
-@given(FILES, LAYOUTS)
-def test_containers_that_others_use_since_stay(value: dict[str, Any], layout: Any) -> None:
-    changed = put_in(json.dumps(value, indent=layout), "json", EDITS)
-    theirs = SettingsEdit(("hooks", "Stop"), {"new": 1}, "first", "new")
-    rest = read(take_out(put_in(changed, "json", [theirs]), "json", EDITS), "json")
-    assert rest["hooks"]["Stop"] == [{"new": 1}]
-    assert rest == without_empty(value | {"hooks": rest["hooks"]})
-
-
-@pytest.mark.parametrize(("form", "text"), [("json", ZED), ("toml", CODEX)])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_comments_and_every_other_byte_stay(form: Form, text: str, end: str) -> None:
-    before = text.replace("\n", end)
-    edit = EDITS[0] if form == "json" else TABLE
-    changed = put_in(before, form, [edit])
+def test_comments_and_every_other_byte_of_toml_stay(end: str) -> None:
+    before = CODEX.replace("\n", end)
+    changed = put_in(before, "toml", [TABLE])
     lines = changed.splitlines(keepends=True)
     assert [line for line in before.splitlines(keepends=True) if line not in lines] == []
-    assert take_out(changed, form, [edit]).rstrip() == before.rstrip()
-
-
-def test_the_layout_of_the_file_is_followed() -> None:
-    cases = [
-        ("", '{\n  "ours": {\n    "b": 1\n  }\n}\n'),
-        ("{}", '{\n  "ours": {\n    "b": 1\n  }\n}'),
-        ("{\n}\n", '{\n  "ours": {\n    "b": 1\n  }\n}\n'),
-        ('{"a": 1}', '{"ours": {"b": 1}, "a": 1}'),
-        ('{\r\n\t"a": 1\r\n}', '{\r\n\t"ours": {\r\n\t\t"b": 1\r\n\t},\r\n\t"a": 1\r\n}'),
-        ("{\n  // nothing yet\n}", '{\n  "ours": {\n    "b": 1\n  }\n  // nothing yet\n}'),
-        ('{ // mine\n  "a": 1\n}', '{ // mine\n  "ours": {\n    "b": 1\n  },\n  "a": 1\n}'),
-    ]
-    for before, after in cases:
-        assert put_in(before, "json", [SettingsEdit(("ours", "b"), 1)]) == after
-
-
-def test_an_item_is_put_before_those_of_others() -> None:
-    text = '{\n  "hooks": {\n    "Stop": [\n      {"theirs": 1}\n    ]\n  }\n}\n'
-    edit = SettingsEdit(("hooks", "Stop"), {"ours": 1}, "first", "ours")
-    changed = put_in(text, "json", [edit])
-    assert read(changed, "json")["hooks"]["Stop"] == [{"ours": 1}, {"theirs": 1}]
-    assert take_out(changed, "json", [edit]) == text
+    assert take_out(changed, "toml", [TABLE]).rstrip() == before.rstrip()
 
 
 @pytest.mark.parametrize(
-    ("text", "rest"),
+    ("before", "after"),
     [
-        ('{"a": 1, /* x, y */ "b": 2}', '{"a": 1 /* x, y */}'),
-        ('{"b": 2, // x\n "a": 1,}', '{ // x\n "a": 1,}'),
-        ('{"b": 2,}', "{}"),
-        ('{"a": [1,], "b": 2, }', '{"a": [1,], }'),
+        ("", '{\n  "ours": {\n    "b": 1\n  }\n}\n'),
+        ("{}", '{\n  "ours": {\n    "b": 1\n  }\n}'),
+        ('\ufeff{"a": [1,],}', '{"a": [1], "ours": {"b": 1}}'),
+        (
+            '{\r\n\t"a": "\\ud800"\r\n}',
+            '{\r\n\t"a": "\\ud800",\r\n\t"ours": {\r\n\t\t"b": 1\r\n\t}\r\n}',
+        ),
     ],
 )
-def test_a_member_is_taken_out_with_one_comma(text: str, rest: str) -> None:
-    assert take_out(text, "json", [SettingsEdit(("b",), 2)]) == rest
+def test_the_layout_of_the_file_is_followed(before: str, after: str) -> None:
+    assert put_in(before, "json", [SettingsEdit(("ours", "b"), 1)]) == after
+
+
+def test_hooks_of_others_stay_behind_and_beside_ours() -> None:
+    theirs, ours = {"command": "say done"}, EDITS[1].value["hooks"]
+    text = json.dumps({"hooks": {"Start": [{"a": 1}, {"hooks": [theirs, *ours]}]}})
+    rest = [{"a": 1}, {"hooks": [theirs]}]
+    assert read(take_out(text, "json", EDITS), "json")["hooks"]["Start"] == rest
+    renewed = put_in(text, "json", EDITS[1:2])
+    assert read(renewed, "json")["hooks"]["Start"] == [EDITS[1].value, *rest]
+
+
+@pytest.mark.parametrize("comment", ["// mine", "/* mine */"])
+def test_a_file_with_comments_is_refused_with_the_lines_for_its_user(comment: str) -> None:
+    text = f'{{\n  "url": "http://x", {comment}\n  "theme": 1,\n}}\n'
+    with pytest.raises(InputError) as raised:
+        put_in(text, "json", EDITS)
+    _, _, lines = str(raised.value).partition("by hand:\n")
+    pasted = text.replace("{", lines.rstrip().removesuffix("}") + ",", 1)
+    assert put_in(pasted, "json", EDITS) == pasted, "these are all that is needed"
+    assert take_out(text, "json", EDITS) == text
+    with pytest.raises(InputError, match=r"servers\.ours, hooks\.Start, hooks\.Stop by hand"):
+        take_out(pasted, "json", EDITS)
 
 
 def test_a_broken_text_is_refused_with_its_line() -> None:
     cases: list[tuple[Form, str, str]] = [
         ("json", '{\n  "a": 1\n  "b": 2\n}', "line 3: "),
-        ("json", '{"a" 1}', "line 1: "),
         ("json", '{"a": [1,\n  2', "line 2: "),
-        ("json", "{a: 1}", "line 1: "),
         ("json", '{"a": 1} x', "line 1: "),
         ("json", '{"a": 1, "a": 2}', "twice, one of a"),
-        ("json", '{"a": "x\ny"}', "line 1: "),
         ("json", "[" * 100_000, "recursion"),
         ("toml", "a = 1\nb = \n", "line 2"),
     ]
@@ -166,18 +142,17 @@ def test_a_broken_text_is_refused_with_its_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "edit", "said"),
+    ("text", "said"),
     [
-        ('{"hooks": []}', EDITS[2], "'hooks' must be an object"),
-        ('{"hooks": {"Stop": 3}}', EDITS[2], r"'hooks\.Stop' must be a list"),
-        ("[]", EDITS[2], "the whole file must be an object"),
+        ('{"hooks": []}', "'hooks' must be an object"),
+        ('{"hooks": {"Stop": 3}}', r"'hooks\.Stop' must be a list"),
+        ("[]", "the whole file must be an object"),
+        ('{"a": 1e400}', "a number is no JSON"),
     ],
 )
-def test_a_place_that_holds_something_else_is_refused(
-    text: str, edit: SettingsEdit, said: str
-) -> None:
+def test_a_file_that_cannot_hold_an_edit_is_refused(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        put_in(text, "json", [edit])
+        put_in(text, "json", [EDITS[2]])
 
 
 @pytest.mark.parametrize("text", ["mcp_servers = {}\n", 'mcp_servers = "x"\n'])
@@ -186,10 +161,10 @@ def test_a_table_that_would_not_be_read_is_not_written(text: str) -> None:
         put_in(text, "toml", [TABLE])
 
 
-def test_a_table_is_taken_out_alone() -> None:
+def test_a_table_is_taken_out_with_those_below_it_alone() -> None:
     more = "\n[tui]\ntheme = 1\n"
-    changed = put_in(CODEX, "toml", [TABLE])
-    rest = take_out(changed + more, "toml", [TABLE])
+    below = "\n[mcp_servers.'treering'.tools]\nrecall = 'approve'\n"
+    rest = take_out(put_in(CODEX, "toml", [TABLE]) + below + more, "toml", [TABLE])
     assert read(rest, "toml") == read(CODEX + more, "toml")
     assert "# kept" in rest
 
@@ -200,29 +175,7 @@ def test_comments_below_a_table_stay(below: str) -> None:
     assert take_out(text, "toml", [TABLE]) == f"{CODEX}\n{below}"
 
 
-@pytest.mark.parametrize("comment", ["// mine", "/* mine */"])
-def test_a_container_with_a_comment_stays(comment: str) -> None:
-    text = '{\n  "servers": { ' + comment + "\n  }\n}\n"
-    assert take_out(put_in(text, "json", EDITS[:1]), "json", EDITS[:1]) == text
-
-
-def test_a_hook_that_was_put_beside_ours_stays() -> None:
-    theirs = {"command": "say done"}
-    value = {"hooks": {"Start": [{"hooks": [theirs, *EDITS[1].value["hooks"]]}]}}
-    rest = {"hooks": {"Start": [{"hooks": [theirs]}]}}
-    assert read(take_out(json.dumps(value), "json", EDITS), "json") == rest
-    renewed = read(put_in(json.dumps(value), "json", EDITS[1:2]), "json")
-    assert renewed["hooks"]["Start"] == [EDITS[1].value, {"hooks": [theirs]}]
-
-
 def test_a_table_without_a_header_is_left_for_its_user() -> None:
     with pytest.raises(InputError, match=r"is not a \[table\] of its own"):
         without = [SettingsEdit(TABLE.path, "x")]
         take_out("[mcp_servers]\ntreering = 'x'\nother = 1\n", "toml", without)
-
-
-def test_earlier_values_are_replaced() -> None:
-    text = '{"a": 1, "hooks": {"Start": [{"command": "t hook start --old"}, {"theirs": 1}]}}'
-    value = read(put_in(text, "json", EDITS), "json")
-    assert value["hooks"]["Start"] == [EDITS[1].value, {"theirs": 1}]
-    assert put_in(json.dumps(value), "json", EDITS) == json.dumps(value)

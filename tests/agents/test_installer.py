@@ -15,16 +15,19 @@ from treering.agents.edits import read
 from treering.errors import InputError, UnknownName
 
 SETTINGS = """{
-  // How it looks
-  "theme": "dark", /* not "light" */
+  "theme": "dark",
   "mcpServers": {
-    "other": {"command": "x"},
+    "other": {
+      "command": "x"
+    }
   },
   "hooks": {
     "Stop": [
-      {"hooks": [{"type": "command", "command": "say done"}]}, // theirs
-    ],
-  },
+      {
+        "command": "say done"
+      }
+    ]
+  }
 }
 """
 TOML = '# mine\nmodel = "o5"  # kept\n\n[mcp_servers.other]\ncommand = "x"\n'
@@ -40,7 +43,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def fill(client: Client, launcher: Launcher) -> None:
-    """Give a client settings of its own, with comments."""
+    """Give a client settings of its own."""
     for file in client.files(launcher):
         file.path.parent.mkdir(parents=True, exist_ok=True)
         settings = TOML if file.form == "toml" else SETTINGS
@@ -159,6 +162,22 @@ def test_a_file_that_cannot_be_understood_is_named_and_left_alone(
         assert said in str(raised.value)
         assert str(path) in str(raised.value)
         assert tree(home) == before
+
+
+def test_lines_that_a_user_pasted_beside_comments_count_as_installed(
+    launcher: Launcher, home: Path
+) -> None:
+    zed, path = client_named("zed"), home / ".config" / "zed" / "settings.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("// mine\n{}\n")
+    with pytest.raises(InputError, match="comments") as raised:
+        installer.install(zed, launcher)
+    assert path.read_text() == "// mine\n{}\n"
+    path.write_text("// mine\n" + str(raised.value).partition("by hand:\n")[2])
+    assert installer.installed_memory(zed) == launcher.memory
+    assert not any(plan.changes_something for plan in installer.install(zed, launcher))
+    with pytest.raises(InputError, match=r"context_servers\.treering by hand"):
+        installer.uninstall(zed)
 
 
 def test_a_folder_in_place_of_a_file_is_named(launcher: Launcher, home: Path) -> None:

@@ -182,7 +182,6 @@ def _hooks(
         SettingsEdit(
             ("hooks", name),
             {"hooks": [{"type": "command", "command": launcher.hook(event, client), **more}]},
-            "first",
             _mark(event),
         )
         for name, event in events.items()
@@ -238,9 +237,7 @@ def _codex(launcher: Launcher) -> tuple[SettingsFile, ...]:
 def _cursor(launcher: Launcher) -> tuple[SettingsFile, ...]:
     home = Path.home() / ".cursor"
     hooks = (
-        SettingsEdit(
-            ("hooks", name), {"command": launcher.hook(event, "cursor")}, "first", _mark(event)
-        )
+        SettingsEdit(("hooks", name), {"command": launcher.hook(event, "cursor")}, _mark(event))
         for name, event in _CURSOR_EVENTS.items()
     )
     return (

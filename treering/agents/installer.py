@@ -60,10 +60,10 @@ def install(client: Client, launcher: Launcher, *, dry_run: bool = False) -> lis
     if not dry_run:
         _write(plans)
         for plan, file in zip(plans, client.files(_ANY), strict=True):
+            if plan.before is None or not plan.changes_something:
+                continue
             backup, before = _backup(client, plan.path), _decode(plan.before)
-            is_own = take_out(before, file.form, file.edits) != before
-            is_needed = plan.changes_something and not (is_own and backup.exists())
-            if is_needed and plan.before is not None:
+            if take_out(before, file.form, file.edits) == before or not backup.exists():
                 make_private(backup.parent)
                 replace_file(backup, plan.before, private=True)
     return plans

@@ -37,10 +37,10 @@ def install(
 ) -> None:
     """Put treering into an agent's settings: the MCP server and, where it has them, hooks.
 
-    Comments and everything else in the files stay as they are, and a copy of each is kept. A server
-    called treering is replaced, and so are hooks that run `treering hook`. A second run changes
-    nothing. The agent's memory is your own, or the one that --memory names. In it each
-    project has its own space, unless --space names one for all.
+    Everything else in the files stays, and a copy of each is kept. A JSON file with comments is not
+    changed: you get the lines to paste. A server called treering is replaced, and so are hooks that
+    run `treering hook`. A second run changes nothing. The agent's memory is your own, or the one
+    that --memory names. In it each project has its own space, unless --space names one for all.
     """
     if client is None:
         _list(run)
