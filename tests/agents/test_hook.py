@@ -165,29 +165,6 @@ def test_what_a_client_wrote_and_never_spoke_of_is_taken_in_later(
     wait_until(lambda: entries(server) == [MAST, "The keel is of lead."])
 
 
-def test_what_was_said_while_hooks_were_off_is_not_taken_in_later(
-    server: Path, hook: Hook, home: Path, treering_command: Any
-) -> None:
-    boat = repository(home / "boat", "git@host:ana/boat.git")
-    path = home / "s.jsonl"
-    payload = {"cwd": str(boat), "transcript_path": str(path), "session_id": "s"}
-
-    def say(number: int, text: str) -> None:
-        now = datetime.now(UTC).isoformat()
-        with path.open("a") as stream:
-            stream.write(json.dumps(claude_line(number, "user", text, timestamp=now)) + "\n")
-        hook("turn", payload)
-        settled(server)
-
-    say(1, MAST)
-    treering_command(boat, "hook", "--off")
-    say(2, "Between us.")
-    assert hook("prompt", {"prompt": "How long is the mast?", "cwd": str(boat)}) == {}
-    treering_command(boat, "hook", "--on")
-    say(3, "The keel is of lead.")
-    assert entries(server, "host/ana/boat") == [MAST, "The keel is of lead."]
-
-
 def test_messages_that_come_with_events_are_taken_in_once(server: Path, hook: Hook) -> None:
     asked = {"conversation_id": "c", "generation_id": "g", "prompt": MAST}
     replied = {"conversation_id": "c", "generation_id": "g", "text": "Noted."}
@@ -502,11 +479,11 @@ def test_a_removed_space_leaves_nothing_beside_the_memory(
     for space in ("fleet-7", "default"):
         said = transcript(tmp_path / f"of-{space[0]}.jsonl", MAST)
         job = replies.job("codex", "turn", {"transcript_path": str(said)})
-        inbox.leave(path, job | {"space": space, "project": space})
+        inbox.leave(path, job | {"space": space})
         handler.take_in_waiting()
         handler.answer({"event": "prompt", "asks": True, "prompt": "mast", "space": space})
         job = replies.job("gemini", "turn", {"prompt": f"The keel of {space}."})
-        inbox.leave(path, job | {"space": space, "project": space})
+        inbox.leave(path, job | {"space": space})
     handler.close()
     (inbox.folder_of(path) / "1.part").write_text('{"messages": ["fleet-7')
     (agents_home() / "server.log").write_text("space 'fleet-7': an import that was cut short")
@@ -689,7 +666,7 @@ def test_the_log_shows_what_was_put_in_and_not_what_was_forgotten(
     assert not [path for path in kept if b"nine metres" in path.read_bytes()]
 
 
-def test_the_log_counts_what_was_masked_or_private_and_says_that_hooks_are_off(
+def test_the_log_counts_what_was_masked_or_private(
     server: Path, hook: Hook, home: Path, tmp_path: Path, treering_command: Any
 ) -> None:
     secret = "password: Sommer2024xY <private>my diagnosis</private> and the keel"
@@ -700,9 +677,6 @@ def test_the_log_counts_what_was_masked_or_private_and_says_that_hooks_are_off(
     settled(server)
     shown = treering_command(home, "hook", "log")
     assert shown.count("stored 2 messages, 1 masked, 1 private") == 2
-    assert "hooks are off" not in shown
-    treering_command(home, "hook", "--off")
-    assert "hooks are off" in treering_command(home, "hook", "log")
 
 
 def test_an_odd_event_lets_the_prompt_through(server: Path, hook: Hook) -> None:

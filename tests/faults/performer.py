@@ -16,7 +16,7 @@ from tests.faults.forgetter import quoting
 from treering import Memory
 from treering.agents import replies
 from treering.agents.handler import HookHandler
-from treering.agents.project import agent_space, project_of
+from treering.agents.project import agent_space
 from treering.errors import LLMError, TreeringError
 from treering.hooks import inbox
 from treering.llm.scripted import FakeLLM
@@ -65,8 +65,7 @@ class Performer:
     def hook(self, client: str, payload: dict[str, Any], waits: bool) -> None:
         """Leave an event in the inbox, as a hook does, and take it in, as the warm server does."""
         job = replies.job(client, "turn", payload)
-        project = project_of(self.folder)
-        inbox.leave(self.url, job | {"space": self.space, "project": project})
+        inbox.leave(self.url, job | {"space": self.space})
         if self.handler and not waits:
             self.handler.take_in_waiting()
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from treering.agents.clients import Client
-from treering.agents.project import DEFAULT_SPACE, agent_space, is_own, project_of
+from treering.agents.project import DEFAULT_SPACE, agent_space, is_own
 from treering.agents.replies import without_frames
-from treering.agents.switches import off_periods
 from treering.errors import InputError, TreeringError
 from treering.hooks.jobs import Offsets, job_messages
 from treering.hooks.places import make_private, user_memory
@@ -31,14 +29,14 @@ BATCH = 64
 def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> Receipt:
     """Store the messages of a job. Raise TreeringError, OSError."""
     if not job.get("transcript"):
-        ids = _import(memory, list(TranscriptLines(job_messages(job))), job)
+        ids = _import(memory, list(TranscriptLines(job_messages(job))))
         masked, private = job.get("hidden", (0, 0))
         return Receipt(tuple(ids), masked=masked, private=private)
     transcript = Path(str(job["transcript"]))
     if not transcript.is_file():
         return Receipt()  # a session without messages, or one that its client has removed
     new = new_lines(transcript, offsets.position(transcript))
-    ids = _import(memory, list(new.lines[1:]), job)
+    ids = _import(memory, list(new.lines[1:]))
     offsets.set(transcript, new.offset, job)  # after it is durable: a failure is tried again
     return Receipt(tuple(ids), masked=new.hidden[0], private=new.hidden[1])
 
@@ -60,14 +58,13 @@ def note_replies(memory: Memory, ids: Collection[str], shown: Collection[str]) -
             is_answered = entry.role == "assistant"
 
 
-def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> list[str]:
-    """Import lines of entries without recalled text and without times at which hooks were off."""
-    off = off_periods(job.get("project")) if "project" in job else []
+def _import(memory: Memory, lines: list[str]) -> list[str]:
+    """Import lines of entries without recalled text."""
     clean = []
     for entry in map(json.loads, lines):
         if "text" in entry:
             entry["text"] = without_frames(entry["text"])
-            if not entry["text"].strip() or _was_off(entry, off):
+            if not entry["text"].strip():
                 continue
         clean.append(json.dumps(entry, ensure_ascii=False))
     ids: list[str] = []
@@ -75,14 +72,6 @@ def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> list[st
         part = clean[start : start + BATCH]
         ids += memory.import_([exchange.transcript_header(), *part]).ids
     return ids
-
-
-def _was_off(entry: Mapping[str, Any], off: list[tuple[float, float]]) -> bool:
-    at = entry.get("at")
-    if not off or not isinstance(at, str):
-        return False
-    moment = datetime.fromisoformat(at).timestamp()
-    return any(start <= moment < end for start, end in off)
 
 
 def import_past_sessions(
@@ -99,12 +88,12 @@ def import_past_sessions(
     """
     if not client.past:
         raise InputError(f"the past sessions of {client.title} are in no form that treering reads")
-    by_space: dict[str, list[tuple[Path, str | None]]] = defaultdict(list)
+    by_space: dict[str, list[Path]] = defaultdict(list)
     skipped: list[Skipped] = []
     for path in sorted(client.sessions()):
         try:
-            name, project = _session_space(path)
-            by_space[space or name].append((path, project))
+            name = _session_space(path)
+            by_space[space or name].append(path)
         except (TreeringError, OSError) as error:
             skipped.append(Skipped(str(path), str(error)))
     if by_space and is_own(memory):
@@ -113,8 +102,8 @@ def import_past_sessions(
     total, done = sum(map(len, by_space.values())), 0
     for name, sessions in by_space.items():
         with Memory.open(memory, space=name, embedder=embedder, llm="none") as opened:
-            for path, project in sessions:
-                job = {"client": client.name, "transcript": str(path), "project": project}
+            for path in sessions:
+                job = {"client": client.name, "transcript": str(path)}
                 messages[name] += take_in(opened, job | {"space": name}, Offsets(memory)).added
                 done += 1
                 if progress is not None:
@@ -122,11 +111,8 @@ def import_past_sessions(
     return messages, skipped
 
 
-def _session_space(path: Path) -> tuple[str, str | None]:
-    """Return the space of a session's project, and the project.
-
-    The space is named by the path of its folder if that is gone.
-    """
+def _session_space(path: Path) -> str:
+    """Return the space of a session's project, named by the path of its folder if that is gone."""
     form = line_format_of(path)
     if form is None:
         raise InputError("no transcript of Claude Code or Codex")
@@ -134,6 +120,5 @@ def _session_space(path: Path) -> tuple[str, str | None]:
     folders = (item.project for item in items if isinstance(item, TranscriptMessage))
     folder = next(filter(None, folders), None)
     if folder is None:
-        return DEFAULT_SPACE, None
-    project = project_of(Path(folder))
-    return agent_space(None, Path(folder)).name if Path(folder).is_dir() else folder, project
+        return DEFAULT_SPACE
+    return agent_space(None, Path(folder)).name if Path(folder).is_dir() else folder

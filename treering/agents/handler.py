@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treering.agents import switches
 from treering.agents.sessions import SessionsInView
 from treering.errors import InputError, JournalBusy, JournalFull, ModelMismatch, TreeringError
 from treering.hooks import hook_log, inbox
@@ -92,9 +91,8 @@ class HookHandler:
                     if path.exists() and not self._is_done(path, job):
                         break
             for job in Offsets(memory).behind():
-                if not switches.is_off(job.get("project")):
-                    with suppress(TreeringError, OSError):  # its next event reports the failure
-                        self._store(job)
+                with suppress(TreeringError, OSError):  # its next event reports the failure
+                    self._store(job)
 
     def close(self) -> None:
         """Close the memories."""

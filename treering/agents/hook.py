@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treering.agents import endpoint, replies, switches
-from treering.agents.project import agent_memory, agent_space, project_of
+from treering.agents import endpoint, replies
+from treering.agents.project import agent_memory, agent_space
 from treering.hooks import inbox
 
 if TYPE_CHECKING:
@@ -90,14 +90,10 @@ def _run(
     if client not in CLIENTS:
         raise ValueError(f"no agent {client!r} has hooks; there are {', '.join(CLIENTS)}")
     payload = _payload()
-    folder = Path(_folder(payload))
-    project = project_of(folder)
-    if switches.is_off(project):
-        return "", []
     memory = agent_memory(options.get("memory"))
     if "://" in memory:
         return "", [f"hooks need a memory in a file, not {memory}"]
-    space = agent_space(options.get("space"), folder).name
+    space = agent_space(options.get("space"), Path(_folder(payload))).name
     request = {
         "event": event,
         "asks": replies.puts_in(client, event),
@@ -111,7 +107,7 @@ def _run(
     place = endpoint.endpoint_for(memory)
     if replies.takes_in(client, event):
         job = replies.job(client, event, payload)
-        inbox.leave(memory, job | {"space": space, "project": project})
+        inbox.leave(memory, job | {"space": space})
     if not request["asks"]:
         return _poke(place, memory, request)
     return _ask(place, memory, request, deadline)

@@ -1,4 +1,4 @@
-"""``treering hook``: look at the hooks of agents, and switch them off."""
+"""``treering hook``: look at the hooks of agents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import typer
 
-from treering.agents import switches
 from treering.agents.project import project_of, working_folder
 from treering.cli.options import command, group, opt
 from treering.cli.output import Part, note, plural
@@ -24,33 +23,26 @@ app = typer.Typer(
 
 @group(
     app,
-    on=opt("Switch hooks on, or off, in the project of this folder first.", "--on/--off"),
     stop="First end the servers that keep memories warm; the next hook starts one.",
 )
-def hook(run: Run, on: bool | None = None, stop: bool = False) -> None:
-    """Show the memory, project and space of hooks in this folder, and whether they are on.
+def hook(run: Run, stop: bool = False) -> None:
+    """Show the memory, project and space of hooks in this folder, and the agents that have them.
 
     Agents run `treering hook EVENT` with the event's JSON on standard input. session-start and
-    prompt recall; turn, compact and session-end store the new messages. No hook stores what is said
-    while hooks are off, even later, and nor does `treering install --past`. `treering import` of
-    the agent's files does.
+    prompt recall; turn, compact and session-end store the new messages.
     """
     space, project = run.agent_space, project_of(working_folder())
-    if on is not None:
-        switches.switch(project, on)
     installed = _installed_memories()
     if stop:
         from treering.agents.server import stop as stop_server
 
         stopped = [stop_server(place) for place in {run.hook_memory, *installed.values()}]
         note("the server was told to end" if any(stopped) else "no server runs")
-    is_on = not switches.is_off(project)
     record: dict[str, Any] = {
         "memory": next(iter(installed.values()), run.hook_memory),
         "project": project,
         "space": space.name,
         "space_reason": space.reason,
-        "on": is_on,
         "installed": installed,
     }
     clients = {
@@ -58,12 +50,11 @@ def hook(run: Run, on: bool | None = None, stop: bool = False) -> None:
         for memory in installed.values()
     }
     places = [f"{memory} ({names})" for memory, names in clients.items()]
-    state = "on" if is_on else "off"
     run.out.emit(
         record,
         f"memory   {', '.join(places) or record['memory']}\nproject  {project or 'none'}\n"
         f"space    {space.name} ({space.reason})\n"
-        f"hooks    {state if installed else f'{state}, but in no agent: see `treering install`'}",
+        f"hooks    {', '.join(installed) or 'in no agent: see `treering install`'}",
     )
 
 
@@ -84,8 +75,6 @@ def log(run: Run, limit: int = 20) -> None:
     nothing = "no hook of an agent has run yet; `treering install` lists the agents that are here"
     records = hook_log.records(limit)
     run.out.emit_all(records, lambda record: _record_parts(record, run.embedder), nothing)
-    if switches.is_off(project_of(working_folder())):
-        note("hooks are off in this project; `treering hook --on` switches them on")
 
 
 def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:
