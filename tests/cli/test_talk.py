@@ -29,43 +29,14 @@ def texts(treering: Treering) -> list[str]:
 def test_commands_are_neither_sent_nor_remembered(
     treering: Treering, settings: dict[str, str], tmp_path: Path
 ) -> None:
-    typed = [
-        "/help",
-        "/context",
-        "/nonsense x",
-        "I am here.",
-        "/context What now?",
-        "/quit",
-    ]
-    shown = chat(tmp_path, ["Welcome."], typed)
-    assert "/forget erase your last message and its reply for good" in shown
-    assert "nothing was sent yet" in shown
-    assert "there is no command /nonsense, and nothing was sent" in shown
-    assert "What now?" in shown
-    assert "tokens; nothing was sent" in shown
-    assert texts(treering) == ["I am here.", "Welcome."]
-
-
-def test_the_prompt_of_the_last_message_is_shown(
-    treering: Treering, settings: dict[str, str], tmp_path: Path
-) -> None:
     treering("add", "The boat lies in Faro.", "--source", "notes")
-    shown = chat(tmp_path, ["In Faro."], ["Where is the boat?", "/context", "/quit"])
-    after = shown.partition("In Faro.")[2]
+    typed = ["/context", "/nonsense x", "Where is the boat?", "/context", "/quit"]
+    shown, _, after = chat(tmp_path, ["In Faro."], typed).partition("In Faro.")
+    assert "nothing was sent yet" in shown
+    assert "/context what the model was shown" in shown
     assert "The boat lies in Faro." in after
     assert "Where is the boat?" in after
-
-
-def test_a_round_is_forgotten_after_a_question(
-    treering: Treering, settings: dict[str, str], tmp_path: Path
-) -> None:
-    typed = ["One.", "The code is 4471.", "/forget", "n", "/forget", "y", "/quit"]
-    shown = chat(tmp_path, ["First.", "Noted."], typed)
-    assert "“The code is 4471.” and its reply will be erased for good." in shown
-    assert "nothing was erased" in shown
-    assert "forgot 2 messages" in shown
-    assert texts(treering) == ["One.", "First."]
-    assert b"code is 4471" not in (tmp_path / "life.db").read_bytes()
+    assert texts(treering) == ["The boat lies in Faro.", "Where is the boat?", "In Faro."]
 
 
 def test_what_is_said_belongs_to_who_has_a_name(

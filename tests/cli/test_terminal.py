@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Process, Treering, records
 from treering.cli import hits, output
 from treering.cli.moments import moment
-from treering.cli.output import long_path, progress_lines, short_path
+from treering.cli.output import progress_lines, short_path
 from treering.records import Hit, Why
 
 LONG = " ".join(f"Filler sentence number {number} says nothing at all." for number in range(40))
@@ -87,7 +87,6 @@ def test_a_path_is_shown_short_and_taken_back_as_it_is_shown(
     assert f"1  {shown}" in treering("list", "--sources").stdout
     for given in (shown, "./notes/", "./notes/travel/"):
         assert [entry["source"] for entry in records(treering("list", "--source", given, "--json"))]
-    assert long_path("notes") == "notes"
     assert short_path("chat with Ana") == "chat with Ana"
 
 

@@ -48,8 +48,8 @@ def put_in(text: str, form: Form, edits: Sequence[SettingsEdit]) -> str:
         _remove(value, edit)
         _put(value, edit)
         _put(lines, edit)
-    wanted = json.dumps(lines, indent=2, ensure_ascii=False)
-    return _write_json(text, value, f"put this in by hand:\n{wanted}")
+    by_hand = json.dumps(lines, indent=2, ensure_ascii=False)
+    return _write_json(text, value, f"put this in by hand:\n{by_hand}")
 
 
 def take_out(text: str, form: Form, edits: Sequence[SettingsEdit]) -> str:
@@ -124,8 +124,8 @@ def _remove(value: Any, edit: SettingsEdit) -> None:
         return
     *above, last = edit.path
     holder = value_at(value, above)
-    kept = [_without_mark(item, edit.mark) for item in holder[last]] if edit.mark else []
-    holder[last] = [item for item in kept if item is not None]
+    items = [_without_mark(item, edit.mark) for item in holder[last]] if edit.mark else []
+    holder[last] = [item for item in items if item is not None]
     for depth in range(len(edit.path), 0, -1):
         holder = value_at(value, edit.path[: depth - 1])
         if holder[edit.path[depth - 1]]:

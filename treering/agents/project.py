@@ -66,16 +66,16 @@ def repository_of(folder: Path) -> Path | None:
     """Return the folder that ``git rev-parse --git-common-dir`` names."""
     here = folder.resolve()
     places = (place / ".git" for place in (here, *here.parents))
-    found = next((place for place in places if place.exists()), None)
-    if found is None or found.is_dir():
-        return found
+    git = next((place for place in places if place.exists()), None)
+    if git is None or git.is_dir():
+        return git
     # In a worktree or a submodule, a file names a folder, and that names the common one.
-    _, named, own = (_read(found) or "").partition("gitdir:")
-    place = found.parent / own.strip()
+    _, named, own = (_read(git) or "").partition("gitdir:")
+    place = git.parent / own.strip()
     try:
-        return (place / (_read(place / "commondir") or "").strip()).resolve() if named else found
+        return (place / (_read(place / "commondir") or "").strip()).resolve() if named else git
     except (OSError, ValueError):  # no path that this system could have
-        return found
+        return git
 
 
 def remote_name(url: str) -> str | None:

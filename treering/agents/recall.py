@@ -65,15 +65,15 @@ def relevant_lines(
     if not prompt.strip():
         return Recollection(why_nothing="the prompt is empty")
     memory_by_space = {memory_parts(memory).space.name: memory for memory in memories}
-    found = memories[0].search(prompt, k=CANDIDATES, spaces=[*memory_by_space])
-    best = max((hit.confidence for hit in found), default=0.0)
+    hits = memories[0].search(prompt, k=CANDIDATES, spaces=[*memory_by_space])
+    best = max((hit.confidence for hit in hits), default=0.0)
     if best < RELEVANT:
         return Recollection(why_nothing=f"best {best:.2f}, needed {RELEVANT:g}")
     lines: dict[str, str] = {}
     room = PROMPT_TOKENS
     if len(memories) == 1:  # the confidences of two spaces compare worse than their scores
-        found.sort(key=lambda hit: -hit.confidence)
-    for hit in found:
+        hits.sort(key=lambda hit: -hit.confidence)
+    for hit in hits:
         if len(list(filter(None, lines.values()))) == LINES:
             break
         if hit.confidence < RELEVANT:
@@ -101,8 +101,8 @@ def _reply_to(hit: Hit, memory: Memory) -> Entry | None:
     following = islice(memory.entries(source=hit.source, since=hit.at), TURN)
     after = islice(dropwhile(lambda entry: entry.id != hit.entry_id, following), 1, None)
     # Calls of tools and their errors are in brackets.
-    said = (entry for entry in after if not entry.text.startswith("["))
-    turn = [*takewhile(lambda entry: entry.role == "assistant", said)]
+    replies = (entry for entry in after if not entry.text.startswith("["))
+    turn = [*takewhile(lambda entry: entry.role == "assistant", replies)]
     return turn[-1] if turn else None
 
 

@@ -70,8 +70,8 @@ def install(
         for space, count in messages.items():
             record = {"space": space, "messages": count}
             run.out.emit(record, f"imported {plural(count, 'message', 'messages')} of {space}")
-        for one in skipped:
-            note(f"skipped {one.path}: {one.reason}")
+        for skip in skipped:
+            note(f"skipped {skip.path}: {skip.reason}")
 
 
 @command(commands, client="The agent.")

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Literal
 
@@ -32,7 +32,11 @@ _STYLES: dict[State, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 SPARE_BYTES = 64 << 20  # room for the log of a large document beside a rewritten file
 PROBE = "The year rings of a tree tell its age."
 REPLY_TOKENS = 16
-RESTORE = "restore a copy or import an export"
+ADVICE = (
+    "something is broken; see the lines marked fail. For a damaged file: `treering doctor "
+    "--reindex` rebuilds indexes from the entries, `treering export` writes what can be read, and "
+    "`treering forget ID` removes a damaged entry; or restore a copy"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,8 @@ def doctor(run: Run, secrets: bool = False, reindex: bool = False) -> None:
     checks = _versions, _file, _disk, _spaces, _embedder, _llm
     findings: list[Finding] = []
     for check in (_secrets,) if secrets else checks:
-        for finding in map(_without_itself, _findings(check, run)):
-            if finding.state == "fail" and finding.detail in (one.detail for one in findings):
+        for finding in _findings(check, run):
+            if finding.state == "fail" and finding.detail in (each.detail for each in findings):
                 continue  # a file that cannot be opened fails each check that opens it
             if not run.out.as_json:
                 style = _STYLES[finding.state]
@@ -77,17 +81,10 @@ def doctor(run: Run, secrets: bool = False, reindex: bool = False) -> None:
             findings.append(finding)
     sound = all(finding.state != "fail" for finding in findings)
     if run.out.as_json:
-        run.out.emit({"ok": sound, "checks": [asdict(one) for one in findings]})
+        run.out.emit({"ok": sound, "checks": [*map(asdict, findings)]})
     if not sound:
-        note("something is broken; see the lines marked fail")
+        note(ADVICE)
         raise typer.Exit(FOUND)
-
-
-def _without_itself(finding: Finding) -> Finding:
-    """Leave out the advice of an error to run this command."""
-    detail = finding.detail.replace("; `treering doctor` lists the damage", "")
-    detail = detail.replace("`treering doctor` lists everything that is damaged, ", "")
-    return replace(finding, detail=detail)
 
 
 def _findings(check: Callable[[Run], Iterator[Finding]], run: Run) -> Iterator[Finding]:
@@ -96,7 +93,12 @@ def _findings(check: Callable[[Run], Iterator[Finding]], run: Run) -> Iterator[F
         yield from check(run)
     except TreeringError as error:
         name = check.__name__.strip("_").removesuffix("s")
-        yield Finding(name, "fail", error.worded("cli"))
+        yield Finding(name, "fail", _detail(error))
+
+
+def _detail(error: TreeringError) -> str:
+    """Return the text of an error without the advice to run this command."""
+    return error.worded("cli").partition("; `treering doctor`")[0]
 
 
 def _ensure_space(run: Run) -> None:
@@ -169,15 +171,8 @@ def _file(run: Run) -> Iterator[Finding]:
     with run.database() as database, run.out.progress("reading entries") as progress:
         problems = stored.problems(database, progress)
         size = database.size()
-    advised = {""}  # each advice once, though thousands of entries may be damaged
     for problem in problems:
-        what, advice = problem.removesuffix(f". {HELP}"), ""
-        if what != problem:
-            advice = HELP
-        elif "`" not in what and "restore a copy" not in what.lower():
-            advice = stored.REINDEX_HELP if " index " in what else RESTORE
-        yield Finding("file", "fail", what if advice in advised else f"{what}; {advice}")
-        advised.add(advice)
+        yield Finding("file", "fail", problem.removesuffix(f". {HELP}"))
     if not problems:
         yield Finding("file", "ok", f"{run.place} is sound, {size / 1e6:,.1f} MB")
     if os.name == "posix" and run.path is not None:
@@ -218,9 +213,7 @@ def _spaces(run: Run) -> Iterator[Finding]:
         try:
             yield from _space(run.in_space(name), llm)
         except TreeringError as error:
-            detail = error.worded("cli")
-            advice = "" if "`" in detail else f"; {RESTORE}"
-            yield Finding("space", "fail", f"{name!r}: {detail}{advice}")
+            yield Finding("space", "fail", f"{name!r}: {_detail(error)}")
 
 
 def _space(run: Run, llm: str | None) -> Iterator[Finding]:

@@ -422,7 +422,7 @@ def other_counts(receipt: Any) -> str:
 
 def note_skipped(receipt: Any) -> None:
     """Note the files that a receipt, or a report, skipped, and how many entries are pending."""
-    note_some([f"skipped {shown_path(one.path)}: {one.reason}" for one in receipt.skipped])
+    note_some([f"skipped {shown_path(file.path)}: {file.reason}" for file in receipt.skipped])
     if receipt.pending:
         note(f"{receipt.pending:,} wait to be indexed; `treering settle` goes on")
 

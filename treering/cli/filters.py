@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from treering.cli.moments import FORMS
 from treering.cli.options import Moment, opt, option_group
-from treering.cli.output import long_path
 from treering.errors import InputError
-from treering.files import exists
 from treering.records import JSON, Kind
 from treering.text import nearest_told
 
@@ -40,17 +38,16 @@ class Filters:
     def where(self, memory: Memory) -> dict[str, Any]:
         """Return the filters as methods of ``memory`` take them.
 
-        A path in ``source`` selects the file or folder that was added by it, and with ``#`` a part
-        of a document, unless a source has that very name.
+        A path in ``source`` selects the file or folder that was added by it, unless a source has
+        that very name.
         """
         given = {key: value for key, value in asdict(self).items() if value is not None}
         if meta := given.pop("meta", None):
             given["metadata"] = _metadata(meta)
-        source = given["source"] = long_path(self.source)
-        if source is None:
-            del given["source"]
-        elif not memory.page(limit=1, source=source).entries:
-            given["source"] = _path_source(source) or _part_source(memory, source) or source
+        if self.source is not None:
+            names = _path_names(self.source)
+            there = (name for name in names if memory.page(limit=1, source=name).entries)
+            given["source"] = next(there, self.source)
         return given
 
     def why_nothing(self, memory: Memory) -> Iterator[str]:
@@ -189,23 +186,10 @@ option_group(
 )
 
 
-def _path_source(source: str) -> str | None:
-    """Return the source of a file or folder of this name in the current folder, if it exists."""
-    if not exists(source):
-        return None
-    path = Path(source).resolve()
-    return f"{path}/" if path.is_dir() else str(path)
-
-
-def _part_source(memory: Memory, source: str) -> str | None:
-    """Return the source of a part of a document that exists, such as ``papers/lease.pdf#2``."""
-    document, sign, place = source.rpartition("#")  # a place lacks this sign
-    path = _path_source(document) if document else None
-    if path is None or path.endswith("/"):
-        return None
-    # Parts of a folder's documents are called after the folder; only the file has this path.
-    sources = (entry.source for entry in memory.entries(source=path))
-    return next((name for name in sources if name.endswith(f"{sign}{place}")), None)
+def _path_names(source: str) -> tuple[str, str, str]:
+    """Return the names that a source may have: as it is, and the path of a file or a folder."""
+    path = str(Path(source).expanduser().resolve())
+    return source, f"{path}/" if source.endswith("/") else path, f"{path}/"
 
 
 # ---------------------------------------------------------------------- KEY=VALUE

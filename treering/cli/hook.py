@@ -45,16 +45,12 @@ def hook(run: Run, stop: bool = False) -> None:
         "space_reason": space.reason,
         "installed": installed,
     }
-    clients = {
-        memory: ", ".join(client for client, its in installed.items() if its == memory)
-        for memory in installed.values()
-    }
-    places = [f"{memory} ({names})" for memory, names in clients.items()]
+    places = [f"{client} ({memory})" for client, memory in installed.items()]
     run.out.emit(
         record,
-        f"memory   {', '.join(places) or record['memory']}\nproject  {project or 'none'}\n"
+        f"memory   {record['memory']}\nproject  {project or 'none'}\n"
         f"space    {space.name} ({space.reason})\n"
-        f"hooks    {', '.join(installed) or 'in no agent: see `treering install`'}",
+        f"hooks    {', '.join(places) or 'in no agent: see `treering install`'}",
     )
 
 

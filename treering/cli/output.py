@@ -69,7 +69,7 @@ def shown_path(path: str) -> str:
 def short_path(source: str) -> str:
     """A source that is a path below the current or the home folder, as ``./…`` or ``~/…``.
 
-    A shell, and ``long_path``, make the source of it again. Others stay as they are.
+    ``--source`` takes it so. Others stay as they are.
     """
     if not Path(source).is_absolute():
         return source
@@ -88,14 +88,6 @@ def short_source(source: str) -> str:
 def line_width() -> int:
     """Return the columns of the terminal, or of a line in a pipe."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_COLUMNS
-
-
-def long_path(source: str | None) -> str | None:
-    """The source that ``short_path`` shows in this form; others, names among them, as they are."""
-    if source is None or not source.startswith((f".{os.sep}", f"~{os.sep}")):
-        return source
-    path = str(Path(source).expanduser().resolve())
-    return f"{path}{os.sep}" if source.endswith(os.sep) else path
 
 
 def use_utf8() -> None:

@@ -151,8 +151,8 @@ def list_keys(run: Run, reopen: bool = False, remove: str | None = None) -> None
             f"until {entry.expires:%Y-%m-%d %H:%M}" if entry.expires else None,
             f"used {entry.used:%Y-%m-%d %H:%M}" if entry.used else "not used",
         ]
-        made, roles = f"  {entry.created:%Y-%m-%d}  ", f"  {','.join(entry.roles)}  "
-        text = f"{made}{entry.space}{roles}{'  '.join(filter(None, notes))}"
+        date, roles = f"  {entry.created:%Y-%m-%d}  ", f"  {','.join(entry.roles)}  "
+        text = f"{date}{entry.space}{roles}{'  '.join(filter(None, notes))}"
         run.out.emit(entry, (entry.id, "dim"), text)
 
 

@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,9 @@ def records(limit: int) -> list[dict[str, Any]]:
 def entries_shown(memory: str, session: object) -> set[str]:
     """Return the ids of the entries that hooks added to a session."""
     records = [*_lines(_before()), *_lines(_path())] if session else []
-    there = (one for one in records if (one.get("memory"), one.get("session")) == (memory, session))
-    return {entry for record in there for entry in record.get("entries", ())}
+    own = {"memory": memory, "session": session}.items()
+    shown = (record.get("entries", ()) for record in records if own <= record.items())
+    return set(chain.from_iterable(shown))
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -67,7 +69,8 @@ def discard(memory: str, space: str) -> None:
     """Remove the records of a space. Raises InputError if the log cannot be written."""
     for path in (_before(), _path()):
         records = list(_lines(path))
-        left = [one for one in records if (one.get("memory"), one.get("space")) != (memory, space)]
+        own = {"memory": memory, "space": space}.items()
+        left = [record for record in records if not own <= record.items()]
         if len(left) < len(records):
             lines = (json.dumps(record).encode() + b"\n" for record in left)
             files.replace_file(path, b"".join(lines), private=True)

@@ -122,8 +122,8 @@ def _mask(messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], tuple[i
 
     cleaner = Cleaner()
     clean = [message | {"content": cleaner.clean(message["content"])} for message in messages]
-    said = [message for message in clean if message["content"].strip()]
-    return said, (cleaner.masked, cleaner.private)
+    left = [message for message in clean if message["content"].strip()]
+    return left, (cleaner.masked, cleaner.private)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -116,10 +116,10 @@ def drop_waiting(memory: str, space: str, entries: Collection[str]) -> None:
     """
     for path, job in inbox.waiting_jobs(memory):
         if job.get("space") == space and job.get("messages"):
-            said = zip(job["messages"], job_messages(job), strict=True)
-            kept = [message for message, parsed in said if _ids(parsed).isdisjoint(entries)]
-            if len(kept) < len(job["messages"]):
-                content = json.dumps(job | {"messages": kept}).encode() if kept else None
+            pairs = zip(job["messages"], job_messages(job), strict=True)
+            left = [message for message, parsed in pairs if _ids(parsed).isdisjoint(entries)]
+            if len(left) < len(job["messages"]):
+                content = json.dumps(job | {"messages": left}).encode() if left else None
                 replace_file(path, content, private=True)
 
 
