@@ -32,7 +32,7 @@ from treering.forgetting import Forgetting, drop_waiting_messages, forget_space
 from treering.hints import Hint
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
-from treering.ingest.intake import Intake, Message, warn_of_path
+from treering.ingest.intake import Intake, Message
 from treering.ingest.where import Where, to_filter
 from treering.ingest.withheld import ensure_room, held, history, record
 from treering.ingest.withheld import lines as withheld_lines
@@ -118,7 +118,6 @@ class Memory:
     ) -> None:
         self._database = database
         self._owns_database = True
-        self._warns_of_paths = False  # only ``open`` sets it: a server's callers have other disks
         account = ModelAccount(Space(database, space), llm)
         views = Views(account.space, embedder, account, code_roots)
         self._use(views, SpacesBeside(views, open_beside))
@@ -174,7 +173,6 @@ class Memory:
         except BaseException:
             database.close()
             raise
-        memory._warns_of_paths = True
         return memory
 
     @property
@@ -268,8 +266,6 @@ class Memory:
 
         Raises InputError (then nothing was added or erased), MissingExtra and JournalError.
         """
-        if self._warns_of_paths:
-            warn_of_path(content)
         envelope = Envelope.check(
             kind, at, speaker, session, metadata, mask, expires, pin, encoding
         )

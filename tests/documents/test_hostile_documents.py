@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import struct
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from tests.documents import writing
 from treering import Memory
 from treering.errors import InputError
 from treering.ingest.documents.formats import Limits
-from treering.ingest.documents.reader import DocumentReader
+from treering.ingest.documents.reader import _COMMAND, DocumentReader
 
 FAR_CELLS = (
     '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
@@ -26,6 +28,7 @@ FAR_CELLS = (
 LAUGHS = "<!DOCTYPE x [<!ENTITY a0 'ha'>{}]>".format(
     "".join(f"<!ENTITY a{n} '{f'&a{n - 1};' * 10}'>" for n in range(1, 10))
 )
+PATIENCE_S = 0.5
 PROTECTED = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
 
 
@@ -199,18 +202,19 @@ def test_nothing_of_the_folder_that_is_added_is_run(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX ends a process by a timer")
 def test_the_process_that_reads_is_not_ended_while_it_waits_for_the_next_document() -> None:
-    code = (
-        "import io, signal\n"
-        "from treering.ingest.documents import formats, worker\n"
-        'requests = io.BytesIO(b\'{"format": "none", "bytes": 0}\\n\')\n'
-        "answers = io.StringIO()\n"
-        "worker.answer_all(requests, answers, formats.Limits())\n"
-        "print(answers.getvalue(), signal.getitimer(signal.ITIMER_REAL)[0])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert '"end"' in done.stdout
-    assert done.stdout.split()[-1] == "0.0"
+    """Neither is it ended by the time of a document that it has read."""
+    with subprocess.Popen(
+        [*_COMMAND, json.dumps(asdict(Limits(seconds=PATIENCE_S)))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"format": "none", "bytes": 0}\n')
+        process.stdin.flush()
+        assert b'"end"' in process.stdout.readline()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2 * PATIENCE_S)
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -266,19 +265,6 @@ def test_touching_a_file_changes_nothing(memory: Memory, notes: Path) -> None:
         os.utime(file, (1, 1))
     receipt = memory.add(notes)
     assert (receipt.added, receipt.unchanged) == (0, 3)
-
-
-def test_a_text_that_is_the_name_of_a_file_warns(
-    memory: Memory, notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(notes)
-    with pytest.warns(UserWarning, match=r"'boiler.md' is remembered as a text.*Path\(\.\.\.\)"):
-        memory.add("boiler.md")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        memory.add("nope.md")
-        memory.add("The boiler.\nIt is warm.")
-        memory.add("x" * 100_000)
 
 
 # ------------------------------------------------------------------ in the shell

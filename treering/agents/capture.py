@@ -15,9 +15,9 @@ from treering.errors import InputError, TreeringError
 from treering.hooks.jobs import Offsets, job_messages
 from treering.hooks.places import make_private, user_memory
 from treering.ingest import exchange
+from treering.ingest.transcripts.coding_agents import session_format_of
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.importing import TranscriptLines, new_lines
-from treering.ingest.transcripts.json_files import line_format_of
 from treering.journal import entries, writing
 from treering.memory import Memory, memory_parts
 from treering.records import Progress, Receipt, Skipped
@@ -113,7 +113,7 @@ def import_past_sessions(
 
 def _session_space(path: Path) -> str:
     """Return the space of a session's project, named by the path of its folder if that is gone."""
-    form = line_format_of(path)
+    form = session_format_of(path)
     if form is None:
         raise InputError("no transcript of Claude Code or Codex")
     items = form.read(path)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from treering.errors import EmptyText, InputError
@@ -19,9 +18,6 @@ from treering.text import check_text
 
 PRIVATE_ONLY = "[private]"
 """Stands for a message of which nothing may be stored: a conversation keeps its turns."""
-
-MOST_NAMES = 1_000
-"""Checked names that are remembered."""
 
 _CONTENT = Draft._fields.index("key")
 """The fields of a draft before its key are its content."""
@@ -86,17 +82,9 @@ class Envelope:
 
     def canonical(self) -> str:
         """The same text for the same values, for a digest."""
-        at = self.at.isoformat() if self.at else None
-        fields = [self.kind, at, self.speaker, self.session, metadata_json(self.metadata)]
-        if self.cleaner is not None:
-            fields.append("mask")
-        if self.expires is not None:
-            fields.append(f"expires {self.expires.isoformat()}")
-        if self.pinned:
-            fields.append("pinned")
-        if self.encoding is not None:
-            fields.append(f"encoding {self.encoding}")
-        return json.dumps(fields, ensure_ascii=False)
+        shared = [self.kind, self.at, self.speaker, self.session, metadata_json(self.metadata)]
+        others = [self.cleaner is not None, self.expires, self.pinned, self.encoding]
+        return json.dumps([*shared, *others], ensure_ascii=False, default=str)
 
 
 def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterator[Draft]:
@@ -154,8 +142,8 @@ def _metadata_json(metadata: Mapping[str, JSON]) -> str:
 
 
 def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft:
-    role = _checked_name(message.get("role"), f"{what}: role")
-    name = _checked_name(message.get("name"), f"{what}: name")
+    role = checked_name(message.get("role"), f"{what}: role")
+    name = checked_name(message.get("name"), f"{what}: name")
     at = message.get("at")
     text = envelope.clean(check_text(_content(message, what), what))
     return Draft(
@@ -164,7 +152,7 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft
         at=envelope.at if at is None else parse_time(at, what),
         speaker=name or envelope.speaker or role,
         role=role,
-        session=_checked_name(message.get("session", envelope.session), f"{what}: session"),
+        session=checked_name(message.get("session", envelope.session), f"{what}: session"),
         metadata=_metadata_of(message, envelope, what),
         expires=envelope.expires,
         pinned=envelope.pinned,
@@ -194,19 +182,6 @@ def clean_values(value: Any, clean: Callable[[str], str], key: str = "") -> Any:
     if isinstance(value, list | tuple):
         return [clean_values(part, clean, key) for part in value]
     return value
-
-
-def _checked_name(name: object, what: str) -> str | None:
-    """As ``checked_name``; the names of a conversation are checked once."""
-    try:
-        return _sound_name(name)
-    except (InputError, TypeError):
-        return checked_name(name, what)
-
-
-@lru_cache(maxsize=MOST_NAMES)
-def _sound_name(name: object) -> str | None:
-    return checked_name(name, "name")
 
 
 def _content(message: Mapping[str, Any], what: str) -> str:

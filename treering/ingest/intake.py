@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +29,7 @@ from treering.ingest.items import (
 )
 from treering.journal import entries, ledger, sources, writing
 from treering.journal.contract import Reader
-from treering.journal.fields import MAX_NAME_CHARS, checked_name
+from treering.journal.fields import checked_name
 from treering.journal.sources import FileSource
 from treering.journal.space import Space, SpaceWriter
 from treering.journal.tombstones import Tombstone
@@ -402,20 +401,6 @@ def _of_file(content: FileContent, digest: bytes, path: str, envelope: Envelope)
     for part in content.parts:
         yield from ((part.source, draft) for draft in _with_places(part, envelope))
         yield part.source, FileSource(part.source, digest, path, part.document)
-
-
-def warn_of_path(content: object) -> None:
-    """Warn if a text is the name of a file: its content was meant, if anything."""
-    if not isinstance(content, str) or len(content) > MAX_NAME_CHARS:
-        return
-    if not any(map(str.isalnum, content)):  # "." is rather the end of a sentence than a folder
-        return
-    if "\n" not in content and user_files.exists(content):
-        warnings.warn(
-            f"{content!r} is remembered as a text; to take in the file or folder of that name, "
-            "give Path(...)",
-            stacklevel=3,
-        )
 
 
 def _refuse_another_file(parts: Iterable[FileSource], source: str, path: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -20,6 +19,7 @@ from treering.ingest.documents.formats import (
     LIBRARIES_BY_FORMAT,
     PDF,
     PDF_MAGIC,
+    TIMED_OUT,
     DocumentGap,
     DocumentPart,
     Limits,
@@ -55,7 +55,6 @@ class DocumentReader:
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._process: subprocess.Popen[bytes] | None = None
-        self._timed_out = False
 
     def __enter__(self) -> Self:
         return self
@@ -89,15 +88,7 @@ class DocumentReader:
                 f"has {size >> 20:,} MiB, over the limit of {self._limits.file >> 20:,}: split it"
             )
         content = files.read_bytes(path)
-        process = self._running_process()
-        timer = threading.Timer(self._limits.seconds, self._time_out, [process])
-        timer.start()
-        try:
-            return self._answer(process, name, content)
-        finally:
-            timer.cancel()
-            if self._timed_out:  # perhaps after the last answer: the next document needs another
-                self._end()
+        return self._answer(self._running_process(), name, content)
 
     def _answer(self, process: subprocess.Popen[bytes], name: str, content: bytes) -> DocumentText:
         requests, answers = process.stdin, process.stdout
@@ -126,14 +117,14 @@ class DocumentReader:
             if room < 0:
                 self._end()
                 raise Unreadable(f"has over {self._limits.text:,} characters: split it")
+        timed_out = process.wait() == TIMED_OUT
         self._end()
-        if self._timed_out:
+        if timed_out:
             raise Unreadable(f"takes longer than {self._limits.seconds:g} s to read: split it")
         raise Unreadable(self._limits.exhaustion)
 
     def _running_process(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            self._timed_out = False
             self._process = subprocess.Popen(
                 [*_COMMAND, json.dumps(asdict(self._limits))],
                 stdin=subprocess.PIPE,
@@ -141,10 +132,6 @@ class DocumentReader:
                 stderr=subprocess.DEVNULL,
             )
         return self._process
-
-    def _time_out(self, process: subprocess.Popen[bytes]) -> None:
-        self._timed_out = True
-        process.kill()
 
     def _end(self) -> None:
         process, self._process = self._process, None

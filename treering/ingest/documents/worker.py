@@ -2,16 +2,16 @@
 
 Its only argument is the limits as JSON. Requests come on standard input: a line of JSON, then the
 bytes of the document. Answers go out as lines of JSON: the parts, then the end with its reason.
-The process uses no network, writes no file and starts no other program. Its parent kills it when
-it takes too long.
+The process uses no network, writes no file and starts no other program. It ends when a document
+takes too long.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import pkgutil
-import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,8 +23,7 @@ from treering.ingest.documents.formats import DocumentGap, DocumentPart, Limits,
 MAX_DEPTH = 10_000
 """Nested calls, for nested elements: pages of people nest some hundred."""
 
-_GRACE_S = 10.0  # for the parent to kill this process first, and say why
-_NEVER = 0.0  # stops a timer
+_NO_PARENT = 2
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR
 _FORBIDDEN_EVENTS = (
     *("socket.", "urllib.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.startfile"),
@@ -48,14 +47,14 @@ def answer_all(requests: BinaryIO, answers: TextIO, limits: Limits) -> None:
     """Answer requests until they end."""
     while line := requests.readline():
         request = json.loads(line)
-        _end_by_itself(limits.seconds + _GRACE_S)
+        faulthandler.dump_traceback_later(limits.seconds, exit=True)
         content = requests.read(request["bytes"])
         if len(content) < request["bytes"]:  # the parent has gone
-            sys.exit(1)
+            sys.exit(_NO_PARENT)
         for answer in _answers(request["format"], content, limits):
             answers.write(json.dumps(answer) + "\n")
         answers.flush()
-        _end_by_itself(_NEVER)  # the next document may come much later, after a thousand texts
+        faulthandler.cancel_dump_traceback_later()  # the next document may come much later
 
 
 def _answers(name: str, content: bytes, limits: Limits) -> Iterator[dict[str, Any]]:
@@ -80,12 +79,6 @@ def _limit_memory(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _end_by_itself(seconds: float) -> None:
-    """Have the system end this process later, in case the parent has gone by then."""
-    if sys.platform != "win32":
-        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _forbid(event: str, arguments: tuple[Any, ...]) -> None:

@@ -17,12 +17,7 @@ from treering import files
 from treering.errors import InputError
 
 MAX_UNPACKED_BYTES: Final = 8 << 30
-MAX_TIMES_PACKED: Final = 100
-"""The largest unpacked size of a transcript: they shrink to a tenth, and zip bombs to a
-thousandth."""
-
-HARMLESS_BYTES: Final = 256 << 20
-"""Archives that unpack to less are not asked how much they shrank."""
+"""Nothing is written to the disk, so more would only take long."""
 
 MAX_PACKED_FILES: Final = 200_000
 """A workspace of 200 channels and three years has that many days."""
@@ -65,7 +60,7 @@ def open_archive(path: Path) -> Iterator[zipfile.Path]:
             for member in members:  # no name leads out of the archive
                 parts = member.filename.split("/")
                 member.filename = "/".join(part for part in parts if part not in ("", ".", ".."))
-            if reason := _excess(members, path.stat().st_size):
+            if reason := _excess(members):
                 raise InputError(
                     f"{path} unpacks to {reason}. If you trust it, unpack it yourself and import "
                     "the folder"
@@ -80,13 +75,10 @@ def open_archive(path: Path) -> Iterator[zipfile.Path]:
             raise InputError(f"{path} cannot be unpacked: {error}") from error
 
 
-def _excess(members: Sequence[zipfile.ZipInfo], packed: int) -> str | None:
+def _excess(members: Sequence[zipfile.ZipInfo]) -> str | None:
     size = sum(info.file_size for info in members)
     if size > MAX_UNPACKED_BYTES:
         return f"{size:,} bytes; at most {MAX_UNPACKED_BYTES:,} are unpacked"
-    if size > max(HARMLESS_BYTES, MAX_TIMES_PACKED * packed):
-        times = f"{size // packed:,} times its size; at most {MAX_TIMES_PACKED} are unpacked"
-        return f"{size:,} bytes, {times}"
     if len(members) > MAX_PACKED_FILES:
         return f"{len(members):,} files; at most {MAX_PACKED_FILES:,} are unpacked"
     folders = {info.filename.rpartition("/")[0] for info in members}

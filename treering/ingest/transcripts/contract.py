@@ -15,10 +15,10 @@ from treering.plugins import plugins
 from treering.records import JSON
 
 READERS = {
-    "claude-code": "claude_code:ClaudeCodeFormat",
-    "codex": "codex:CodexFormat",
-    "chatgpt": "chatgpt:ChatGPTFormat",
-    "claude-ai": "claude_ai:ClaudeAIFormat",
+    "claude-code": "coding_agents:ClaudeCodeFormat",
+    "codex": "coding_agents:CodexFormat",
+    "chatgpt": "chat_clients:ChatGPTFormat",
+    "claude-ai": "chat_clients:ClaudeAIFormat",
     "slack": "slack:SlackFormat",
     "telegram": "telegram:TelegramFormat",
     "whatsapp": "whatsapp:WhatsAppFormat",

@@ -22,6 +22,7 @@ from treering.errors import InputError, TextEncodingError
 from treering.ingest import exchange
 from treering.ingest.secrets import Cleaner
 from treering.ingest.transcripts.archive import TranscriptPath, open_archive
+from treering.ingest.transcripts.coding_agents import session_format_of
 from treering.ingest.transcripts.contract import (
     READERS,
     Omission,
@@ -31,7 +32,6 @@ from treering.ingest.transcripts.contract import (
     format_of,
     head_of,
 )
-from treering.ingest.transcripts.json_files import line_format_of, lines_from
 from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
@@ -225,18 +225,17 @@ def new_lines(path: Path, offset: int = 0) -> NewLines:
     shorter is read from its start; messages that the memory has are left alone by it. Only
     formats that grow line by line can be read so. Raises InputError for another file.
     """
-    recognised = line_format_of(path)
+    recognised = session_format_of(path)
     if recognised is None:
         raise InputError(f"{path} is not a transcript of Claude Code or Codex")
     if offset > path.stat().st_size:
         offset = 0
-    read = recognised.line_reader(path)
     items: list[TranscriptItem] = []
-    for start, line in lines_from(path, offset):
+    for line, its_items in recognised.read_from(path, offset):
         if not line.endswith(b"\n"):
             break
-        items += read(start, line)
-        offset = start + len(line)
+        items += its_items
+        offset += len(line)
     said = TranscriptLines(items, path=path)
     lines, cleaners = tuple(said), said.cleaners.values()
     hidden = sum(one.masked for one in cleaners), sum(one.private for one in cleaners)

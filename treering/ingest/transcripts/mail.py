@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 from treering import files
 from treering.ingest.transcripts.archive import TranscriptPath, folder_name
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.json_files import refuse_larger
+from treering.ingest.transcripts.values import refuse_larger
 
 _REPLY = re.compile(r"^(?:\s*(?:re|fwd?|aw|wg|sv|vs|tr|rv|r)\s*:)+\s*", re.IGNORECASE)
 _UNSEEN = frozenset({"script", "style", "head", "title"})

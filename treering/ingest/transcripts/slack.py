@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from treering.ingest.transcripts import values
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.json_files import read_json
-from treering.ingest.transcripts.values import Fields, below, name_of, objects, text_of
+from treering.ingest.transcripts.values import Fields, below, name_of, objects, read_json, text_of
 
 LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 SPOKEN = frozenset({"", "bot_message", "me_message", "thread_broadcast", "file_share"})

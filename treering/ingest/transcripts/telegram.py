@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.json_files import read_json
 from treering.ingest.transcripts.values import (
     Fields,
     below,
     name_of,
     objects,
+    read_json,
     text_of,
     time_of,
     unix_time,

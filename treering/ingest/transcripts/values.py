@@ -1,4 +1,4 @@
-"""Fields of parsed transcripts of any type, and the text of a message's parts."""
+"""Transcripts in JSON: reading them within limits, their fields, and the text of their parts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,56 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from treering import files
 from treering.errors import InputError
+from treering.ingest.transcripts.archive import TranscriptPath, file_size
 from treering.ingest.transcripts.contract import Omission
 from treering.journal.fields import parse_time
 
 Fields = Mapping[str, Any]
 """A parsed object of JSON."""
 
+MAX_BYTES = 2 << 30
+"""A document is held in memory as a whole, several times its size."""
+
+MAX_VALUES = 50_000_000
+"""Of a document. An empty list has three bytes in the file and 64 in memory."""
+
 SHORT_CHARS = 200
 """Of a tool's call or failure: the action and its end, without its output."""
+
+
+def refuse_larger(path: TranscriptPath) -> None:
+    """Raise InputError for a file that is too large for memory."""
+    size = file_size(path)
+    if size > MAX_BYTES:
+        raise InputError(f"{path} has {size:,} bytes; at most {MAX_BYTES:,} can be read at once")
+
+
+def read_json(path: TranscriptPath) -> Any:
+    """The value of a file of JSON. Raises InputError."""
+    refuse_larger(path)
+    content = files.read_bytes(path)
+    # Each value but the first follows one of these; those within texts are counted too.
+    values = sum(map(content.count, (b",", b"[", b"{")))
+    if values > MAX_VALUES:
+        raise InputError(
+            f"{path} holds up to {values:,} values; at most {MAX_VALUES:,} can be read at once: "
+            "export a shorter time, or in parts"
+        )
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON ({error}); is the export whole?") from error
+
+
+def parse_object(line: bytes | str) -> Fields | None:
+    """The object on a line; None if it holds none."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def text_of(value: object) -> str:

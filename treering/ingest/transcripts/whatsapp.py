@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from treering.ingest.transcripts.archive import TranscriptPath, folder_name
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.json_files import refuse_larger
+from treering.ingest.transcripts.values import refuse_larger
 from treering.split.stream import read_text
 
 _HALF = (
@@ -41,17 +41,6 @@ _OF_APP = "\u200e"
 """An iPhone writes it before the app's own words, such as "image omitted" in any language."""
 _APPENDED = re.compile(rf"{_OF_APP}<[^<>]*>\Z|\s<[^\W\d_][^<>=/\"]*\s[^<>=/\"]*>\Z")
 """An attachment, or that the text was edited."""
-_DELETED = frozenset(
-    (
-        *("this message was deleted", "you deleted this message"),
-        *("diese nachricht wurde gelöscht", "du hast diese nachricht gelöscht"),
-        *("ce message a été supprimé", "vous avez supprimé ce message"),
-        *("se eliminó este mensaje", "este mensaje fue eliminado", "eliminaste este mensaje"),
-        *("mensagem apagada", "esta mensagem foi apagada", "você apagou esta mensagem"),
-        *("questo messaggio è stato eliminato", "hai eliminato questo messaggio"),
-    )
-)
-"""The words of Android's app in place of a message; an iPhone marks them in any language."""
 _FIRST_YEAR, _LAST_YEAR = 2009, 2100  # of WhatsApp; other calendars count other years
 _NAME = re.compile(r"(?:whatsapp chat (?:with|mit|con|avec|-) ?)", re.IGNORECASE)
 _MEDIA = re.compile(r"<[^<>]{4,40}>|\w+ omitted")
@@ -111,8 +100,6 @@ def _item(
     words = _APPENDED.sub("", match[2]).replace(_OF_APP, "").strip()
     if _MEDIA.fullmatch(words):
         return Omission("pictures, sounds and files without a text")
-    if words.rstrip(".").casefold() in _DELETED:
-        return Omission("notices of the messenger")
     hour, minute, second = (int(begun[part] or 0) for part in ("hour", "minute", "second"))
     if half := begun["before"] or begun["after"]:
         hour = hour % 12 + 12 * half.casefold().startswith(_AFTERNOON)
