@@ -42,21 +42,6 @@ def test_an_export_that_unpacks_to_too_much_is_refused(
         memory.import_(bomb)
 
 
-def test_an_export_of_very_many_files_is_refused(
-    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(archive, "MAX_PACKED_FILES", 99)
-    path = tmp_path / "export.zip"
-    with zipfile.ZipFile(path, "w") as file:
-        for number in range(100):
-            file.writestr(f"{number}.json", b"")
-    with pytest.raises(InputError, match=r"100 files.*unpack it yourself"):
-        memory.import_(path)
-    deep = packed(tmp_path / "deep.zip", f"{'d/' * 5_000}a.json", [b"[]"])
-    with pytest.raises(InputError, match=r"5,000 folders.*unpack it yourself"):
-        memory.import_(deep)
-
-
 def test_a_document_of_very_many_values_is_refused_before_it_takes_the_memory(
     tmp_path: Path,
 ) -> None:

@@ -22,7 +22,6 @@ from tests.ingest.clients import (
     CODEX,
     MAIL,
     SESSION,
-    TELEGRAM,
     WHATSAPP,
     claude_line,
     codex_line,
@@ -63,10 +62,6 @@ def write_whatsapp(folder: Path) -> Path:
     return path
 
 
-def write_telegram(folder: Path) -> Path:
-    return write_json(folder / "result.json", TELEGRAM)
-
-
 def write_eml(folder: Path) -> Path:
     path = folder / "inbox" / "1.eml"
     path.parent.mkdir()
@@ -86,7 +81,6 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "chatgpt": write_chatgpt,
     "claude-ai": write_claude_ai,
     "whatsapp": write_whatsapp,
-    "telegram": write_telegram,
     "slack": lambda folder: write_slack(folder / "export"),
     "mail": write_eml,
 }
@@ -213,28 +207,6 @@ def test_a_whatsapp_chat_has_speakers_lines_that_go_on_and_equal_messages(
     }
 
 
-def test_telegram_texts_are_joined_from_their_parts(memory: Memory, tmp_path: Path) -> None:
-    receipt = memory.import_(write_telegram(tmp_path))
-    [entry] = memory.entries()
-    assert entry.text == "See https://example.org for the boat."
-    assert (entry.speaker, entry.source) == ("Ana", "telegram/Ana")
-    assert sum(reasons(receipt).values()) == 2
-
-
-def test_a_telegram_message_with_no_possible_time_has_none(memory: Memory, tmp_path: Path) -> None:
-    message = {"type": "message", "id": 2, "from": "Ana", "text": "Hi", "date_unixtime": "9" * 5000}
-    memory.import_(write_json(tmp_path / "result.json", TELEGRAM | {"messages": [message]}))
-    [entry] = memory.entries()
-    assert entry.at is None
-
-
-def test_an_export_of_all_telegram_chats_is_read_chat_by_chat(
-    memory: Memory, tmp_path: Path
-) -> None:
-    memory.import_(write_json(tmp_path / "result.json", {"chats": {"list": [TELEGRAM]}}))
-    assert len(texts(memory)) == 1
-
-
 def test_a_slack_export_has_names_for_ids_and_threads_as_sessions(
     memory: Memory, tmp_path: Path
 ) -> None:
@@ -272,7 +244,7 @@ def test_a_folder_of_everything_is_taken_in_and_what_is_none_is_named(
     assert origins == set(READERS)
     [other] = [one for one in receipt.skipped if one.path.endswith("notes.md")]
     assert other.reason == "no conversation of a format that treering can read"
-    assert seen[-1] == (9, 9)
+    assert seen[-1] == (8, 8)
 
 
 def test_everything_in_an_archive_is_read_from_there_and_no_copy_has_a_name(

@@ -107,18 +107,12 @@ def is_entry(text: str) -> bool:
     return "id" in json.loads(text)
 
 
-@dataclass(frozen=True, slots=True)
-class ExportHeader:
-    """The first line of an export. With ``keeps`` an entry that is here stays as it is, whatever
-    its line holds; else another text under its id is an error.
+def read_header(lines: Iterator[str]) -> tuple[dict[str, Any], bool]:
+    """Return the settings of an export, and whether entries that are here stay as they are.
+
+    Otherwise another text under the id of such an entry is an error. Raises InputError if the first
+    line is not a header.
     """
-
-    settings: dict[str, Any]
-    keeps: bool
-
-
-def read_header(lines: Iterator[str]) -> ExportHeader:
-    """The header of an export. Raises InputError if it is something else."""
     first = next(lines, "")
     fields = _parse(first, 1)
     if fields.get("format") != FORMAT or fields.get("version") != VERSION:
@@ -129,7 +123,7 @@ def read_header(lines: Iterator[str]) -> ExportHeader:
     settings = fields.get("settings", {})
     if not isinstance(settings, dict):
         raise InputError(f"line 1: settings are a {type(settings).__name__}, not a JSON object")
-    return ExportHeader(settings, fields.get("existing") == KEEP)
+    return settings, fields.get("existing") == KEEP
 
 
 @dataclass(frozen=True, slots=True)

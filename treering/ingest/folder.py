@@ -7,8 +7,8 @@ the name, so that a file is found again by its path, and by its digest once it h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 from treering.ingest.drafts import Envelope
@@ -21,44 +21,34 @@ from treering.journal.sources import FileSource
 from treering.text import composed
 
 
-@dataclass(slots=True)
 class KnownFolder:
-    """The known files of a space below a folder, and missing ones."""
+    """The known files of a space below a folder, and missing ones, before the folder is added."""
 
-    root: Path
-    source: str | None
-    sources: Sequence[FileSource]
-    roots: set[PurePath] = field(default_factory=set)
-    """Where the folder is, and where it was when files of it were read that have moved since."""
-
-    @classmethod
-    def read(cls, reader: Reader, space: int, folder: Path, source: str | None) -> KnownFolder:
-        """Read the state before the folder is added; ``source`` is the user's name for it."""
-        root = folder.resolve()
+    def __init__(self, reader: Reader, space: int, folder: Path, source: str | None) -> None:
+        self.root = folder.resolve()
+        self._source = source
         files = [file for file in sources.file_sources(reader, space) if file.path is not None]
-        known = cls(root, source, files)
-        known.roots.add(PurePath(root))
-        known._base = source or _base(root, known.sources)
-        for file in sorted(known.sources, key=lambda file: -len(file.whole)):
-            known._name_of[str(file.path)] = file.whole  # of several names the shortest counts
+        self._files = sorted(files, key=lambda file: -len(file.whole))
+        # Where the folder is, and where it was when files of it were read that have moved since.
+        self._roots = {PurePath(self.root)}
+        self._base = source or _base(self.root, files)
+        # Of several names of a file the shortest counts.
+        self._name_of = {str(file.path): file.whole for file in self._files}
+        # Files that are gone, by content and name. Several may have had the same content.
+        self._lost: dict[bytes, dict[str, FileSource]] = defaultdict(dict)
+        self._original: dict[bytes, Path] = {}
+        for file in self._files:
             if file.digest is None:
                 continue
             if _is_there(file):
-                known.note(Path(str(file.path)), file.digest)
+                self.note(Path(str(file.path)), file.digest)
             else:
-                known._lost.setdefault(file.digest, {})[file.whole] = file
-        return known
-
-    _base: str = ""
-    _name_of: dict[str, str] = field(default_factory=dict)
-    _lost: dict[bytes, dict[str, FileSource]] = field(default_factory=dict)
-    """Files that are gone, by content and name. Several may have had the same content."""
-    _original: dict[bytes, Path] = field(default_factory=dict)
+                self._lost[file.digest][file.whole] = file
 
     def name(self, path: Path) -> str:
         """The name of a file's source: as before, else after its place in the folder."""
         own = f"{self._base}/{path.relative_to(self.root).as_posix()}"
-        return own if self.source is not None else self._name_of.get(str(path), own)
+        return own if self._source is not None else self._name_of.get(str(path), own)
 
     def find_moved(self, path: Path, digest: bytes) -> FileSource | None:
         """The source of a file that has come here with the same content, if there is one."""
@@ -72,7 +62,7 @@ class KnownFolder:
             # Only a missing folder was moved as a whole. From another one a single
             # file came, and its other missing files are not this folder's.
             if before.parts[-len(place) :] == place and not _exists(root):
-                self.roots.add(root)
+                self._roots.add(root)
         return source
 
     def find_original(self, path: Path, digest: bytes, envelope: Envelope) -> str | None:
@@ -111,12 +101,12 @@ class KnownFolder:
 
     def size(self) -> int:
         """How many of its files were known before it was read."""
-        return len({file.whole for file in self._below(self.sources)})
+        return len({file.whole for file in self._below(self._files)})
 
     def _below(self, files: Iterable[FileSource]) -> Iterator[FileSource]:
         for file in files:
             path = PurePath(file.path or "")
-            if file.path is not None and any(path.is_relative_to(root) for root in self.roots):
+            if file.path is not None and any(path.is_relative_to(root) for root in self._roots):
                 yield file
 
 

@@ -203,19 +203,15 @@ class Intake:
         Raises InputError naming the line that cannot be read.
         """
         stream = iter(lines)
-        header = exchange.read_header(stream)
-        space_settings.read(header.settings)  # refuses what a later search would stumble over
+        given, keeps = exchange.read_header(stream)
+        space_settings.read(given)  # refuses what a later search would stumble over
         with self._space.read() as reader:
-            others = header.settings and header.settings != ledger.settings(reader)
+            others = given and given != ledger.settings(reader)
             leaves = others and not settings and entries.count(reader, "entry", reader.id) > 0
-        plan = Plan(
-            header.keeps,
-            settings={} if leaves else header.settings,
-            again_forgotten=again_forgotten,
-        )
+        plan = Plan(keeps, settings={} if leaves else given, again_forgotten=again_forgotten)
         held: list[Item] = []
         receipt = self._take_in(
-            _export_items(stream, header.keeps, held),
+            _export_items(stream, keeps, held),
             plan,
             check=lambda: withheld.check_room(self._space, held),
         )
@@ -251,7 +247,7 @@ class Intake:
     ) -> Iterator[tuple[Path, Receipt]]:
         """The receipts of each file of a folder, and one of those that are gone."""
         with self._space.read() as reader:
-            known = KnownFolder.read(reader, reader.id, folder, source)
+            known = KnownFolder(reader, reader.id, folder, source)
         for path in files.walk(folder, envelope):
             if isinstance(path, Skipped):
                 yield Path(path.path), Receipt(skipped=(path,))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -18,12 +18,6 @@ from treering.errors import InputError
 
 MAX_UNPACKED_BYTES: Final = 8 << 30
 """Nothing is written to the disk, so more would only take long."""
-
-MAX_PACKED_FILES: Final = 200_000
-"""A workspace of 200 channels and three years has that many days."""
-
-MAX_PACKED_FOLDERS: Final = 1_000
-"""To list a folder costs time for every file of the archive."""
 
 _SUFFIXES: Final = (".json", ".jsonl", ".txt", ".eml", ".mbox")
 """Of what may be a transcript: pictures and sounds are passed over."""
@@ -60,10 +54,10 @@ def open_archive(path: Path) -> Iterator[zipfile.Path]:
             for member in members:  # no name leads out of the archive
                 parts = member.filename.split("/")
                 member.filename = "/".join(part for part in parts if part not in ("", ".", ".."))
-            if reason := _excess(members):
+            if (size := sum(member.file_size for member in members)) > MAX_UNPACKED_BYTES:
                 raise InputError(
-                    f"{path} unpacks to {reason}. If you trust it, unpack it yourself and import "
-                    "the folder"
+                    f"{path} unpacks to {size:,} bytes; at most {MAX_UNPACKED_BYTES:,} are read. "
+                    "If you trust it, unpack it yourself and import the folder"
                 )
             if any(member.flag_bits & 1 for member in members):
                 raise InputError(f"{path} cannot be unpacked: it is encrypted")
@@ -73,15 +67,3 @@ def open_archive(path: Path) -> Iterator[zipfile.Path]:
             yield zipfile.Path(file)
         except (*_UNREADABLE, NotImplementedError) as error:
             raise InputError(f"{path} cannot be unpacked: {error}") from error
-
-
-def _excess(members: Sequence[zipfile.ZipInfo]) -> str | None:
-    size = sum(info.file_size for info in members)
-    if size > MAX_UNPACKED_BYTES:
-        return f"{size:,} bytes; at most {MAX_UNPACKED_BYTES:,} are unpacked"
-    if len(members) > MAX_PACKED_FILES:
-        return f"{len(members):,} files; at most {MAX_PACKED_FILES:,} are unpacked"
-    folders = {info.filename.rpartition("/")[0] for info in members}
-    if (count := sum(folder.count("/") + 1 for folder in folders)) > MAX_PACKED_FOLDERS:
-        return f"up to {count:,} folders; at most {MAX_PACKED_FOLDERS:,} are unpacked"
-    return None
