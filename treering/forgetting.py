@@ -78,7 +78,7 @@ class Forgetting:
         def erase(writer: SpaceWriter) -> Forgotten:
             writer.ensure_there()
             doomed = seqs
-            if doomed is None:  # few: the thread that erases for others can find them, too
+            if doomed is None:  # few: found in the transaction that erases them
                 doomed = matching_seqs(writer, entry_ids, condition) if writer.is_there else []
             if not doomed:
                 raise UnknownName(f"nothing to forget in space {writer.name!r}: no entry matches")

@@ -257,7 +257,7 @@ def test_no_error_of_the_driver_escapes(path: Path) -> None:
     with opened(path) as database, database.write() as writer:
         for wrong in (
             lambda: writer.execute("NONSENSE"),
-            lambda: writer.insert("INSERT INTO nowhere VALUES (1)", ()),
+            lambda: writer.insert_many("INSERT INTO nowhere VALUES (1)", [()]),
             lambda: writer.many("INSERT INTO space (name) VALUES (?)", [("a",), ("a",)]),
             lambda: writer.row("SELECT ?", ()),
             lambda: list(writer.rows("SELECT nothing FROM space")),

@@ -149,10 +149,10 @@ def _create(writer: Writer, space: int, sizes: Sequence[int]) -> FragmentBlock:
     room = known + int(SPARE * mean * (slots - len(sizes[:slots])))
     room = max(min(room, MOST_POSTINGS), sizes[0])
     postings = writer.allot("block_postings", room * POSTING.itemsize, space)
-    identity = writer.insert(
+    [identity] = writer.insert_many(
         "INSERT INTO block (space, slots, used, living, last, postings, room, posted)"
-        " VALUES (?, ?, 0, 0, 0, ?, ?, 0)",
-        (space, slots, postings, room),
+        " VALUES (?, ?, 0, 0, 0, ?, ?, 0) RETURNING id",
+        [(space, slots, postings, room)],
     )
     writer.allot("block_rows", slots * ROW.itemsize, space, identity)
     return FragmentBlock(space, identity, slots, 0, 0, 0, postings, room, 0, sorted=0)

@@ -14,16 +14,14 @@ ask the dialect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from treering.journal.ledger import Quota
-
-T = TypeVar("T")
 
 NO_SPACE: Final = "a transaction of the whole database has no number of a space"
 
@@ -35,9 +33,6 @@ SCRUB_WAIT_S: Final = 2.0
 
 RowKey = tuple[int | str, int]
 """The space of a row and its number. Staged imports have the name of their space."""
-
-Outcome = Literal["undone", "stored", "unknown"]
-"""The state of a transaction: nothing stored, everything stored, or not known."""
 
 Patch = tuple[int, bytes]
 """Bytes that overwrite a part of a value, and where they begin in it."""
@@ -137,7 +132,7 @@ class Reader(Protocol):
         """
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
-        """Return the rows of a query, fetched as they are consumed."""
+        """Return the rows of a query. A file fetches them as they are consumed."""
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         """Return the first row of a query, or None."""
@@ -155,18 +150,14 @@ class Reader(Protocol):
 class Writer(Reader, Protocol):
     """A write transaction. It commits as a whole or leaves no trace."""
 
-    @property
-    def outcome(self) -> Outcome:
-        """The state of the transaction, for a thread that was interrupted while it ended."""
-
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run a statement; return how many rows it changed."""
 
-    def insert(self, sql: str, params: Sequence[Value]) -> int:
-        """Run an INSERT; return the id of the new row."""
-
     def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
-        """Run an INSERT once per parameter row; return the ids of the new rows, in their order."""
+        """Run an INSERT that ends with RETURNING and a number once per parameter row.
+
+        Return the numbers of the new rows, in their order.
+        """
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """Run a statement once per parameter row."""
@@ -202,9 +193,6 @@ class Writer(Reader, Protocol):
         copy of the old content once ``Database.scrub`` has succeeded. An engine that overwrites
         nothing in place deletes the rows.
         """
-
-    def attempt(self) -> AbstractContextManager[None]:
-        """A part of the transaction that leaves no trace if the block raises; never nested."""
 
     def defer_references(self) -> None:
         """Check references when the transaction ends, not after each statement."""
@@ -248,14 +236,6 @@ class Database(Protocol):
 
         Raises JournalBusy when another writer does not finish in time, JournalFull when there is
         no space, JournalCorrupt when the file is damaged.
-        """
-
-    def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:
-        """Return the result of ``work`` in a write transaction shared with other threads.
-
-        ``space`` is that of ``write``. An exception of one thread's work undoes only that work, and
-        is raised in that thread. Another thread may run the work, and more than once, so it must
-        use nothing but its writer. Raises what ``write`` raises.
         """
 
     def scrub(

@@ -17,10 +17,11 @@ def source_id(writer: Writer, space: int, name: str) -> int:
     row = writer.row("SELECT id FROM source WHERE space = ? AND hash = ?", key(space, name))
     if row is not None:
         return int(row[0])
-    return writer.insert(
-        "INSERT INTO source (space, hash, family, name) VALUES (?, ?, ?, ?)",
-        (*key(space, name), family_hash(name), _put_label(writer, name)),
+    [new] = writer.insert_many(
+        "INSERT INTO source (space, hash, family, name) VALUES (?, ?, ?, ?) RETURNING id",
+        [(*key(space, name), family_hash(name), _put_label(writer, name))],
     )
+    return new
 
 
 def key(space: int, name: str) -> tuple[int, bytes]:
@@ -223,7 +224,7 @@ def family_hash(name: str) -> bytes | None:
 
 
 def _put_label(writer: Writer, text: str) -> int:
-    return writer.insert("INSERT INTO label (text) VALUES (?)", (text,))
+    return writer.insert_many("INSERT INTO label (text) VALUES (?) RETURNING id", [(text,)])[0]
 
 
 def blank_labels(writer: Writer, space: int, labels: Iterable[int | None]) -> None:

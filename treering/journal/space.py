@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from treering.errors import DimensionMismatch, JournalConflict, UnknownSpace
 from treering.hints import Hint
-from treering.journal.contract import Database, Outcome, Reader, Row, Writer
+from treering.journal.contract import Database, Reader, Row, Writer
 from treering.text import composed, nearest_told
 
 T = TypeVar("T")
@@ -150,10 +150,10 @@ class SpaceWriter(SpaceReader):
         super().__init__(writer, space)
         self._writer = writer
         self.execute, self.many = writer.execute, writer.many
-        self.insert, self.insert_many = writer.insert, writer.insert_many
-        self.allot, self.patch, self.blank = writer.allot, writer.patch, writer.blank
+        self.insert_many, self.allot = writer.insert_many, writer.allot
+        self.patch, self.blank = writer.patch, writer.blank
         self.vector_numbers, self.share = writer.vector_numbers, writer.share
-        self.attempt, self.defer_references = writer.attempt, writer.defer_references
+        self.defer_references = writer.defer_references
         self.quota = space.database.quota
 
     @property
@@ -172,11 +172,6 @@ class SpaceWriter(SpaceReader):
             )
             self._read_state = None
         return self.state.id
-
-    @property
-    def outcome(self) -> Outcome:
-        """See ``Writer``."""
-        return self._writer.outcome
 
     def touch(self) -> None:
         """Let every process notice that fragments have changed."""
@@ -257,14 +252,6 @@ class Space:
                 return work(SpaceWriter(writer, self))
 
         return retry(attempt)
-
-    def write_together(self, work: Callable[[SpaceWriter], T]) -> T:
-        """See ``Database.write_together``; like ``change``, where the server ends it."""
-        return retry(
-            lambda: self.database.write_together(
-                lambda writer: work(SpaceWriter(writer, self)), self.name
-            )
-        )
 
     def task(self, kind: str, wait_s: float = 0.0) -> AbstractContextManager[bool]:
         """The right to do work of a kind for this space; see ``Database.task``."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -200,3 +201,46 @@ def blank_space(writer: Writer, space: int) -> None:
     for column in ("name", "path", "document"):
         labels = writer.rows(f"SELECT {column} FROM source WHERE space = ?", (space,))
         sources.blank_labels(writer, space, [row[0] for row in labels])
+
+
+class SharedScrubs:
+    """The scrubbings of one database that several threads ask for: one thread runs them all.
+
+    A scrubbing counts for every thread that asked before it began, because the erasing
+    transactions of those threads had ended.
+    """
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._lock = threading.Lock()  # protects the next scrubbing
+        self._next = _Scrub()
+
+    def run(self, tables: Collection[str], scrub: Callable[[Collection[str]], bool]) -> bool:
+        """Return the result of a scrubbing of the tables that begins after this call.
+
+        ``scrub`` does it. Every thread that waits for it raises the error that ``scrub`` raises.
+        If the thread that scrubs is interrupted, another one scrubs.
+        """
+        with self._lock:
+            mine = self._next
+            mine.tables += tables
+        with self._turn:
+            with self._lock:
+                if self._next is mine:
+                    self._next = _Scrub()
+            if mine.outcome is None:
+                try:
+                    mine.outcome = scrub(frozenset(mine.tables))
+                except Exception as error:
+                    mine.outcome = error
+        if isinstance(mine.outcome, Exception):
+            raise mine.outcome
+        return mine.outcome
+
+
+class _Scrub:
+    """A scrubbing that threads wait for; the outcome is None until it has ended."""
+
+    def __init__(self) -> None:
+        self.tables: list[str] = []
+        self.outcome: bool | Exception | None = None

@@ -127,10 +127,10 @@ def _find_or_create(
         if slots is None:
             raise ValueError("a block is missing")
         size = min(int(slots[0]) - slot, MOST_SLOTS)
-    identity = writer.insert(
+    [identity] = writer.insert_many(
         "INSERT INTO vector_block (space, model, block, slot, size, filled, oldest, newest)"
-        " VALUES (?, ?, ?, ?, ?, 0, 0, 0)",
-        (space, model.id, block, slot, size),
+        " VALUES (?, ?, ?, ?, ?, 0, 0, 0) RETURNING id",
+        [(space, model.id, block, slot, size)],
     )
     new = VectorBlock(space, identity, block, slot, size, 0, 0, 0, model.dimension)
     writer.allot(TABLE, new.total_bytes, *new.key)

@@ -172,7 +172,7 @@ def _insert(writer: Writer, space: int, source: int, new: Sequence[NewEntry]) ->
     bodies = writer.insert_many(_BODY, [_body(entry.draft) for entry in new])
     return writer.insert_many(
         "INSERT INTO entry (space, id, source, position, digest, kind, at, added, body, expires,"
-        " pinned, zone, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " pinned, zone, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
         [
             (
                 *(space, entry.id, source, entry.position, entry.digest, entry.draft.kind),
@@ -201,7 +201,9 @@ def _texts_by_id(
     return {str(row[0]): row[1] for row in rows}
 
 
-_BODY = "INSERT INTO body (text, speaker, role, session, metadata) VALUES (?, ?, ?, ?, ?)"
+_BODY = (
+    "INSERT INTO body (text, speaker, role, session, metadata) VALUES (?, ?, ?, ?, ?) RETURNING id"
+)
 
 
 def _body(draft: Draft) -> tuple[Value, ...]:
@@ -224,7 +226,7 @@ def rewrite(writer: SpaceWriter, seq: int, draft: Draft, *, is_checked: bool) ->
         " WHERE space = ? AND seq = ?",
         (
             *(draft.digest(), draft.key, draft.kind, at, zone_minutes(draft.at)),
-            *(writer.insert(_BODY, _body(draft)), writer.space, seq),
+            *(*writer.insert_many(_BODY, [_body(draft)]), writer.space, seq),
         ),
     )
 

@@ -87,13 +87,12 @@ class Eraser:
     def forget(self, work: Callable[[SpaceWriter], Forgotten]) -> Forgotten:
         """Erase entries for good; ``scrubbed`` says whether they have left the file's bytes, too.
 
-        ``work`` calls ``erase`` in a transaction, which may be shared with others who forget. It
-        runs in any thread, and may run again. Scrubbing the file comes after it and stays queued as
-        pending work until it has been done.
+        ``work`` calls ``erase`` in a transaction, and may run again. Scrubbing the file comes after
+        it and stays queued as pending work until it has been done.
         """
         database = self._space.database
         with _told_if_full():
-            forgotten = self._space.write_together(work)
+            forgotten = self._space.change(work)
             is_clean = _scrub(database, WAIT_S)
         is_clean = is_clean or self._has_no_bytes_left()
         return replace(forgotten, scrubbed=is_clean)

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final
 
 import psycopg
 from psycopg.rows import TupleRow
@@ -25,7 +25,6 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from treering.errors import JournalBusy, JournalError
 from treering.journal import storage
 from treering.journal.contract import SCRUB_WAIT_S, Reader, Writer
-from treering.journal.group_commit import SharedScrubs
 from treering.journal.ledger import UNLIMITED, Quota
 from treering.journal.postgres import locks, nearest, schema, vacuum
 from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translate_errors
@@ -35,8 +34,6 @@ from treering.journal.postgres.transaction import PostgresTransaction, enter
 from treering.journal.schema import refuse_unreadable
 from treering.journal.space import UNNAMED, retry
 from treering.journal.usage import DatabaseUse
-
-T = TypeVar("T")
 
 POOL_TIMEOUT_S: Final = 30.0
 """A thread waits this long for a connection."""
@@ -83,8 +80,7 @@ class PostgresDatabase:
         self._local = threading.local()
         self._queues = locks.WriterQueues(self._location.pool)
         self._usage = DatabaseUse(self.url)
-        self._keys: dict[str, str] = {}
-        self._scrubs = SharedScrubs()
+        self._scrubs = storage.SharedScrubs()
         self._process = locks.ProcessLocks(self._connect, self._location.schema)
         self._locks = locks.WriterLocks(self._location.schema)
         with self._usage.enter():
@@ -148,12 +144,7 @@ class PostgresDatabase:
                 with translate_errors(self.url):
                     connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
                 with translate_errors(self.url, ending=True):
-                    transaction.commit()
-
-    def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:
-        """See ``Database``; changes of one space share a transaction."""
-        with self._queues.writes(space) as writes:
-            return writes.run(work, lambda: self.write(space))
+                    connection.execute("COMMIT")
 
     def scrub(
         self,
@@ -269,7 +260,7 @@ class PostgresDatabase:
     ) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
         """A transaction that the block ends; rolled back if the block raises."""
         with self._borrow() as connection:
-            transaction = PostgresTransaction(connection, self.url, self._keys, self._locks, space)
+            transaction = PostgresTransaction(connection, self.url, self._locks, space)
             try:
                 self._begin(connection, f"{begin}; {enter(space)}")
                 self._local.current = transaction

@@ -18,8 +18,6 @@ from typing import Final
 import psycopg
 from psycopg.rows import TupleRow
 
-from treering.journal.group_commit import SharedWrites
-
 PgConnection = psycopg.Connection[TupleRow]
 
 TASK_PAUSE_S: Final = 0.02
@@ -167,10 +165,9 @@ def _is_alive(connection: PgConnection) -> bool:
 
 @dataclass(slots=True)
 class _Queue:
-    """The turn of a space's writers, and the changes that share a transaction."""
+    """The turn of a space's writers."""
 
     turn: threading.Lock = field(default_factory=threading.Lock)
-    writes: SharedWrites = field(default_factory=SharedWrites)
     waiting: int = 0
 
 
@@ -189,22 +186,12 @@ class WriterQueues:
     @contextmanager
     def turn(self, space: str | None) -> Iterator[None]:
         """The time in which one thread of this process writes to a space."""
-        with self._queue(space) as queue, queue.turn, self._room:
-            yield
-
-    @contextmanager
-    def writes(self, space: str | None) -> Iterator[SharedWrites]:
-        """The changes of threads of this process that share a transaction of a space."""
-        with self._queue(space) as queue:
-            yield queue.writes
-
-    @contextmanager
-    def _queue(self, space: str | None) -> Iterator[_Queue]:
         with self._lock:
             queue = self._queues.setdefault(space, _Queue())
             queue.waiting += 1
         try:
-            yield queue
+            with queue.turn, self._room:
+                yield
         finally:
             with self._lock:
                 queue.waiting -= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import Final
 
@@ -89,19 +88,11 @@ def _version(connection: psycopg.Connection[TupleRow], schema: str) -> int | Non
 
 # ---------------------------------------------------------------------------- the tables that exist
 
-_INSERT: Final = re.compile(r"\s*INSERT\s+INTO\s+\"?(\w+)", re.IGNORECASE)
-
 _COLUMNS: Final = """
     SELECT CAST(c.relname AS TEXT), CAST(a.attname AS TEXT), a.atttypid = 'text'::regtype
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND c.relkind IN ('r', 'p')
     AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum
-"""
-_KEY: Final = """
-    SELECT CAST(min(a.attname) AS TEXT) FROM pg_index i
-    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
-    WHERE i.indrelid = to_regclass(%s) AND i.indisprimary AND a.attname <> 'space'
-    HAVING count(*) = 1
 """
 
 
@@ -118,21 +109,3 @@ def tables(connection: psycopg.Connection[TupleRow]) -> list[StoredTable]:
         )
         for table, of_table in columns.items()
     ]
-
-
-def inserted_into(sql: str) -> str:
-    """The table that an INSERT names."""
-    match = _INSERT.match(sql)
-    assert match is not None  # the contract takes nothing else
-    return match[1]
-
-
-def key_of(connection: psycopg.Connection[TupleRow], table: str) -> str:
-    """The column that numbers the rows of a table, beside that of the space.
-
-    Raises JournalError without one.
-    """
-    row = connection.execute(_KEY, (table,)).fetchone()
-    if row is None:
-        raise JournalError(f"the table {table!r} has no single key that numbers its rows")
-    return str(row[0])

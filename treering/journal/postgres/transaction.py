@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from typing import Any, Final
 
 import psycopg
@@ -13,7 +12,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError
-from treering.journal.contract import NO_SPACE, Outcome, Patch, Row, RowKey, StoredTable, Value
+from treering.journal.contract import NO_SPACE, Patch, Row, RowKey, StoredTable, Value
 from treering.journal.postgres import pieces, schema
 from treering.journal.postgres.failures import translate_errors as translated_errors
 from treering.journal.postgres.locks import WriterLocks
@@ -27,13 +26,6 @@ from treering.journal.postgres.statements import (
 from treering.journal.space import UNNAMED
 
 PgConnection = psycopg.Connection[TupleRow]
-
-CHUNK: Final = 2_000
-"""Rows that are fetched at a time, so that the driver never holds a whole space."""
-
-MAX_ENDED: Final = 100
-"""Cursors that have given all their rows are closed together."""
-
 
 ALL_SPACES: Final = "SELECT set_config('treering.all', 'on', true)"
 _ONE_SPACE: Final = pg_sql.SQL(
@@ -64,7 +56,6 @@ class PostgresTransaction:
         self,
         connection: PgConnection,
         name: str,
-        keys: dict[str, str],
         locks: WriterLocks,
         space: str | None = None,
     ) -> None:
@@ -73,19 +64,8 @@ class PostgresTransaction:
         self._name = name
         self._locks = locks
         self._shares = False
-        self._keys = keys  # the key column of each table that rows were inserted into
-        self._numbers = count()
-        self._ended: list[str] = []
         self.refuse: Callable[[], None] = lambda: None
         """Called before each statement. It raises an error once the database was closed."""
-        self.outcome: Outcome = "undone"
-        """See ``Writer``. It stays unknown to who is interrupted while the server commits."""
-
-    def commit(self) -> None:
-        """Store what was written."""
-        self.outcome = "unknown"
-        self.connection.execute("COMMIT")
-        self.outcome = "stored"
 
     @contextmanager
     def within(self, space: str | None) -> Iterator[None]:
@@ -114,50 +94,9 @@ class PostgresTransaction:
             yield
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
-        """Return the rows of a query, by a cursor of the server; the query begins immediately."""
-        cursor = f"c{next(self._numbers)}"
-        statement = translate(sql)
+        """See ``Reader``; the server sends all rows together."""
         with self._use():
-            self._close_ended()
-            # Both in one round trip.
-            with self.connection.pipeline():
-                self._run(f"DECLARE {cursor} NO SCROLL CURSOR FOR {statement.sql}",
-                          statement.bound(params))  # fmt: skip
-                first = self._run(f"FETCH {CHUNK} FROM {cursor}")
-            fetched = first.fetchall()
-        return self._fetch_rest(cursor, fetched)
-
-    def _fetch_rest(self, cursor: str, fetched: list[TupleRow]) -> Iterator[Row]:
-        yield from fetched
-        while len(fetched) == CHUNK:
-            with self._use():
-                fetched = self._run(f"FETCH {CHUNK} FROM {cursor}").fetchall()
-            yield from fetched
-        self._ended.append(cursor)
-
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """See ``Writer``."""
-        with self._use():
-            self._close_ended(least=1)
-            self._run("SAVEPOINT attempt")
-        shares = self._shares
-        try:
-            yield
-        except BaseException:
-            with self._use():
-                self._run("ROLLBACK TO SAVEPOINT attempt")
-            self._ended.clear()  # the server has closed what was opened since
-            self._shares = shares  # and freed the locks that were taken
-            raise
-        finally:
-            with self._use():
-                self._run("RELEASE SAVEPOINT attempt")
-
-    def _close_ended(self, least: int = MAX_ENDED) -> None:
-        if len(self._ended) >= least:
-            self._run("; ".join(f"CLOSE {cursor}" for cursor in self._ended), binary=None)
-            self._ended.clear()
+            return iter(self._run_translated(sql, params))
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         """See ``Reader``."""
@@ -174,30 +113,17 @@ class PostgresTransaction:
                 self._run("SELECT treering_without_statistics()")
             return count
 
-    def insert(self, sql: str, params: Sequence[Value]) -> int:
-        """See ``Writer``."""
-        with self._use():
-            returning = f"{sql} RETURNING {self._key_of(sql)}"
-            return _new_id(self._run_translated(returning, params))
-
-    def _key_of(self, sql: str) -> str:
-        """The key column of the table that a statement inserts into."""
-        table = schema.inserted_into(sql)
-        if table not in self._keys:
-            self._keys[table] = schema.key_of(self.connection, table)
-        return self._keys[table]
-
     def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
         """See ``Writer``; the rows go to the server together."""
         every = list(params)  # first, because the generator may use the same connection
         if not every:
             return []
         with self._use():
-            statement = translate(f"{sql} RETURNING {self._key_of(sql)}")
+            statement = translate(sql)
             bound = [statement.bound(row) for row in every]
             with self.connection.cursor(binary=True) as cursor:
                 cursor.executemany(statement.sql, bound, returning=True)
-                return [_new_id(result) for result in cursor.results()]
+                return [row[0] for result in cursor.results() for row in result]
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
@@ -274,17 +200,7 @@ class PostgresTransaction:
         statement = translate(sql)
         return self._run(statement.sql, statement.bound(params))
 
-    def _run(
-        self, sql: str, params: Sequence[Any] = (), *, binary: bool | None = True
-    ) -> psycopg.Cursor[TupleRow]:
-        """Run a statement in the driver's words; without ``binary`` it may be several."""
+    def _run(self, sql: str, params: Sequence[Any] = ()) -> psycopg.Cursor[TupleRow]:
+        """Run a statement in the driver's words."""
         query = sql
-        if binary is None:
-            return self.connection.execute(query)
-        return self.connection.execute(query, params, binary=binary)
-
-
-def _new_id(inserted: psycopg.Cursor[TupleRow]) -> int:
-    row = inserted.fetchone()
-    assert row is not None  # an INSERT that did not raise has made a row
-    return int(row[0])
+        return self.connection.execute(query, params, binary=True)

@@ -6,10 +6,9 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TypeVar
 from weakref import WeakSet
 
 from treering.errors import (
@@ -37,8 +36,6 @@ from treering.journal.sqlite.connection import (
 )
 from treering.journal.sqlite.pool import ConnectionPool, queues_of
 from treering.journal.sqlite.transaction import SqliteTransaction
-
-T = TypeVar("T")
 
 _LOCKS_LOST = "other code in this program opened and closed the file, which drops its locks"
 
@@ -122,26 +119,11 @@ class SqliteDatabase:
                     refuse_other_format(transaction, self.url)
                 yield transaction
                 transaction.commit()
-                self._confirm(transaction)
             except BaseException:
                 transaction.roll_back()
-                if transaction.is_committed:
-                    with suppress(JournalError):  # the error of the block matters more
-                        self._confirm(transaction)
                 raise
-
-    def _confirm(self, transaction: SqliteTransaction) -> None:
-        """Report the transaction as stored only if the file still exists, and was locked.
-
-        Raises JournalError.
-        """
-        self._ensure_in_place()
-        self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
-        transaction.outcome = "stored"
-
-    def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:  # noqa: ARG002
-        """See ``Database``."""
-        return self._queues.writes.run(work, self.write)
+            self._ensure_in_place()
+            self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
 
     def scrub(
         self,

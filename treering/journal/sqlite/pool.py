@@ -12,8 +12,8 @@ from weakref import WeakValueDictionary
 from treering import forks
 from treering.errors import JournalError
 from treering.journal import posix_locks
-from treering.journal.group_commit import SharedScrubs, SharedWrites
 from treering.journal.sqlite.connection import BUSY_TIMEOUT_S
+from treering.journal.storage import SharedScrubs
 from treering.journal.usage import DatabaseUse
 
 MOST_FREE: Final = 8
@@ -142,7 +142,6 @@ class Queues:
 
     def __init__(self) -> None:
         self.scrubs = SharedScrubs()
-        self.writes = SharedWrites()
         self.writing = threading.RLock()
 
 

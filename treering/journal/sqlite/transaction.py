@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -14,7 +13,6 @@ from treering.journal import damage, storage
 from treering.journal.contract import (
     NO_SPACE,
     Dialect,
-    Outcome,
     Patch,
     Row,
     RowKey,
@@ -37,9 +35,6 @@ class SqliteTransaction:
         self._connection = connection
         self._path = path
         self._blanked = 0  # bytes, which are noted once, at the end
-        self.is_committed = False
-        self.outcome: Outcome = "undone"
-        """See ``Writer``."""
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """See ``Reader``."""
@@ -59,19 +54,12 @@ class SqliteTransaction:
         with translate_errors(self._path):
             return self._connection.execute(sql, params).rowcount
 
-    def insert(self, sql: str, params: Sequence[Value]) -> int:
-        """See ``Writer``."""
-        with translate_errors(self._path):
-            new = self._connection.execute(sql, params).lastrowid
-        assert new is not None  # an INSERT that did not raise has made a row
-        return new
-
     def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
         """See ``Writer``."""
         rows = list(params)
-        if len(rows) < 2:
-            return [self.insert(sql, row) for row in rows]
         with translate_errors(self._path):
+            if len(rows) < 2:
+                return [self._connection.execute(sql, row).fetchone()[0] for row in rows]
             self._connection.executemany(sql, rows)
             [last] = self._connection.execute("SELECT last_insert_rowid()").fetchone()
         # This is the only writer, and each new row gets the number after the highest one.
@@ -105,9 +93,8 @@ class SqliteTransaction:
 
     def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:  # noqa: ARG002
         """See ``Writer``."""
-        return self.insert(
-            f"INSERT INTO {table} (id, data) VALUES (?, zeroblob(?))", (identity, size)
-        )
+        sql = f"INSERT INTO {table} (id, data) VALUES (?, zeroblob(?)) RETURNING id"
+        return self.insert_many(sql, [(identity, size)])[0]
 
     def patch(self, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
         """See ``Writer``."""
@@ -147,47 +134,15 @@ class SqliteTransaction:
         self._blanked += scrub.blank(self, table, columns, ids)
 
     def commit(self) -> None:
-        """Commit, with a count of the blanked bytes.
-
-        The outcome stays unknown until the caller has checked that the file still exists.
-        """
+        """Commit, with a count of the blanked bytes."""
         if self._blanked:
             storage.add_blanked(self, self._blanked)
-        self.outcome = "unknown"
-        earlier = sys.exception()  # which this may be part of handling
-        with translate_errors(self._path):
-            try:
-                self._connection.execute("COMMIT")
-            except sqlite3.Error:
-                raise
-            except BaseException as interruption:
-                # It comes before SQLite begins, or after SQLite has committed or refused.
-                refusal = interruption.__context__
-                is_refused = isinstance(refusal, sqlite3.Error) and refusal is not earlier
-                self.is_committed = not (is_refused or self._connection.in_transaction)
-                raise
-        self.is_committed = True
+        self.execute("COMMIT")
 
     def roll_back(self) -> None:
         """Undo what was written, unless it was committed."""
-        if self._connection.in_transaction:
-            self.outcome = "undone"
         with translate_errors(self._path):
             self._connection.rollback()
-
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """See ``Writer``."""
-        blanked = self._blanked
-        self.execute("SAVEPOINT attempt")
-        try:
-            yield
-        except BaseException:
-            self._blanked = blanked
-            self.execute("ROLLBACK TO SAVEPOINT attempt")
-            raise
-        finally:
-            self.execute("RELEASE SAVEPOINT attempt")
 
     def tables(self, prefix: str = "") -> list[StoredTable]:
         """See ``Reader``."""

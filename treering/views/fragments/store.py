@@ -44,7 +44,8 @@ def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> Pl
     space = writer.id
     places, in_blocks = blocks.reserve(writer, space, [len(terms) for _, _, terms in pieces])
     fragments = writer.insert_many(
-        "INSERT INTO fragment (space, entry, start, stop, block, slot) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO fragment (space, entry, start, stop, block, slot)"
+        " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
         [
             (space, entry, *span, place.block, place.slot)
             for (entry, span, _), place in zip(pieces, places, strict=True)
