@@ -211,7 +211,6 @@ class PostgresDatabase:
 
     @contextmanager
     def task(self, name: str, wait_s: float = 0.0) -> Iterator[bool]:
-        """See ``Database``."""
         with ExitStack() as stack:
             with self._usage.enter(), translate_errors(self.url):
                 is_ours = stack.enter_context(self._process.task(name, wait_s))
@@ -227,7 +226,6 @@ class PostgresDatabase:
         return [f"the server counts {failures} pages with wrong checksums"] if failures else []
 
     def reindex(self) -> None:
-        """See ``Database.reindex``."""
         with self.write() as writer:
             for table in writer.tables():
                 writer.execute(f'REINDEX TABLE "{table.name}"')

@@ -129,16 +129,13 @@ class PostgresDialect(Dialect):
     in_heap_of_space = "space = ?"
 
     def members(self, text: str, alias: str) -> str:
-        """See ``Dialect``."""
         return f"jsonb_each(CAST({text} AS JSONB)) {alias} (key, value)"
 
     def elements(self, of: str, alias: str) -> str:
-        """See ``Dialect``."""
         array = f"CASE WHEN {self.is_array(of)} THEN {of}.value ELSE '[]' END"
         return f"jsonb_array_elements({array}) {alias} (value)"
 
     def kind_and_value(self, alias: str) -> str:
-        """See ``Dialect``."""
         kind = f"jsonb_typeof({alias}.value)"
         return (
             f"CASE {kind} WHEN 'string' THEN 'text' WHEN 'number' THEN 'real'"
@@ -147,19 +144,15 @@ class PostgresDialect(Dialect):
         )
 
     def join(self, numbers: str) -> str:
-        """See ``Dialect``."""
         return f"string_agg(CAST({numbers} AS TEXT), ',')"
 
     def is_array(self, alias: str) -> str:
-        """See ``Dialect``."""
         return f"jsonb_typeof({alias}.value) = 'array'"
 
     def equals(self, alias: str, literal: str) -> SqlCondition:
-        """See ``Dialect``."""
         return f"{alias}.value = CAST(? AS JSONB)", [literal]
 
     def compares(self, alias: str, operator: str, literal: str, *, is_text: bool) -> SqlCondition:
-        """See ``Dialect``."""
         if not is_text:
             sql = f"{alias}.value {operator} CAST(? AS JSONB)"
             return f"jsonb_typeof({alias}.value) = 'number' AND {sql}", [literal]

@@ -99,12 +99,10 @@ class PostgresTransaction:
             return iter(self._run_translated(sql, params))
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
-        """See ``Reader``."""
         with self._use():
             return self._run_translated(sql, params).fetchone()
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
-        """See ``Writer``."""
         if is_table(sql):  # two transactions cannot create it together, even IF NOT EXISTS
             self.share()
         with self._use():
@@ -126,7 +124,6 @@ class PostgresTransaction:
                 return [row[0] for result in cursor.results() for row in result]
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
-        """See ``Writer``."""
         statement = translate(sql)
         # First, because the generator may use the same connection.
         every = [statement.bound(values) for values in params]
@@ -136,26 +133,21 @@ class PostgresTransaction:
 
     @property
     def space(self) -> int:
-        """See ``Reader``."""
         raise JournalError(NO_SPACE)
 
     def part(self, table: str, key: RowKey, start: int, size: int) -> bytes:
-        """See ``Reader``."""
         with self._use():
             return pieces.part(self.connection, table, key, start, size)
 
     def extent(self, table: str, key: RowKey) -> int | None:
-        """See ``Reader``."""
         with self._use():
             return pieces.extent(self.connection, table, key)
 
     def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:
-        """See ``Writer``."""
         with self._use():
             return pieces.allot(self.connection, table, size, space, identity)
 
     def patch(self, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
-        """See ``Writer``."""
         with self._use():
             pieces.patch(self.connection, table, key, patches)
 
@@ -166,7 +158,6 @@ class PostgresTransaction:
             return [int(row[0]) for row in self._run(sql, (size,))]
 
     def share(self) -> None:
-        """See ``Writer``."""
         if not self._shares:
             with self._use():
                 self._run(self._locks.for_shared_rows)
@@ -186,13 +177,11 @@ class PostgresTransaction:
                 self._run(sql, [space, list(ids)])
 
     def tables(self, prefix: str = "") -> list[StoredTable]:
-        """See ``Reader``."""
         with self._use():
             stored = schema.tables(self.connection)
         return [table for table in stored if table.name.casefold().startswith(prefix)]
 
     def defer_references(self) -> None:
-        """See ``Writer``."""
         with self._use():
             self._run("SET CONSTRAINTS ALL DEFERRED")
 

@@ -26,10 +26,6 @@ _NEEDS_WRITING = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECO
 
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
 CONNECT_PAUSE_S = 0.005
-SHORTEST_LOOK_S = 0.001
-LONGEST_LOOK_S = 0.008
-"""Between two attempts to begin while another writer is active."""
-
 BUSY_TIMEOUT_S = 60.0  # a large import of another process is one transaction
 _DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 
@@ -91,39 +87,17 @@ def connect(file: Path) -> sqlite3.Connection:
         time.sleep(CONNECT_PAUSE_S)
 
 
-def begin_writing(connection: sqlite3.Connection, *, durable: bool, wait_s: float | None) -> None:
-    """Begin a write transaction; wait up to ``wait_s`` for other writers, by default the time-out.
+def begin_writing(connection: sqlite3.Connection, *, durable: bool) -> None:
+    """Begin a write transaction, after those of others. Raises sqlite3.Error.
 
     One that is not ``durable`` does not wait for the disk in the end. A later one that is does so
     for both, as they stand one behind the other in the log; so does whoever moves that into the
-    file. Raises sqlite3.Error.
+    file.
     """
     # Set each time, because an interrupted thread leaves the connection as it is.
     connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-    # SQLite itself retries after ever longer pauses, of a tenth of a second in the end. A thread
-    # could then wait twice as long as the other writer needs.
-    time_out = BUSY_TIMEOUT_S
-    until = time.monotonic() + (time_out if wait_s is None else wait_s)
-    try:
-        connection.execute("PRAGMA busy_timeout=0")
-        pause = SHORTEST_LOOK_S
-        while not _has_begun(connection, until):
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_LOOK_S)
-    finally:
-        connection.execute(f"PRAGMA busy_timeout={round(1000 * time_out)}")
-
-
-def _has_begun(connection: sqlite3.Connection, until: float) -> bool:
-    """Whether a write transaction could begin now. Raises sqlite3.Error if it is late for that."""
-    try:
-        # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
-        connection.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        if not is_busy(error) or time.monotonic() > until:
-            raise
-        return False
-    return True
+    # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
+    connection.execute("BEGIN IMMEDIATE")
 
 
 def _connect_once(file: Path) -> sqlite3.Connection:

@@ -100,10 +100,7 @@ class SqliteDatabase:
         return self._write(derived=derived)
 
     @contextmanager
-    def _write(
-        self, *, derived: bool = False, wait_s: float | None = None, any_format: bool = False
-    ) -> Iterator[Writer]:
-        """Write; wait up to ``wait_s`` for other writers, by default the time-out."""
+    def _write(self, *, derived: bool = False, any_format: bool = False) -> Iterator[Writer]:
         self._take_lost_locks_again()
         with self._queues.writing, self._pool.enter():
             connection = self._pool.connection()
@@ -111,7 +108,7 @@ class SqliteDatabase:
                 raise JournalError("a write inside another transaction of the same thread")
             transaction = SqliteTransaction(connection, self._path)
             with translate_errors(self._path):
-                begin_writing(connection, durable=not derived, wait_s=wait_s)
+                begin_writing(connection, durable=not derived)
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
@@ -142,18 +139,17 @@ class SqliteDatabase:
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
             with self._pool.apart(foreign_keys="OFF", temp_store=2):
-                with self._write(wait_s=wait_s) as writer:
+                with self._pool.patience(wait_s), self._write() as writer:
                     due = storage.due_scrub(writer, tables)
                     scrub.refill(writer, due.tables)
                     is_due = storage.is_rewrite_due(writer)
                 is_ours = is_due and (patient or self.size() <= scrub.SMALL_FILE)
-                lost = self._rewrite(wait_s) if is_ours else {}
+                if is_ours:
+                    self._rewrite(wait_s)
             if not self._empty_log(wait_s) or (is_due and not is_ours):
                 return False
             with self.write() as writer:
                 storage.end_scrub(writer, due, rewritten=is_ours)
-                for table, count in lost.items():
-                    storage.set_refill_mark(writer, table, count)
         except JournalBusy:
             return False
         return True
@@ -196,7 +192,6 @@ class SqliteDatabase:
         return [finding for finding in findings if finding != "ok"] + broken
 
     def reindex(self) -> None:
-        """See ``Database.reindex``."""
         with self.write() as writer:
             writer.execute("REINDEX")
 
@@ -299,14 +294,14 @@ class SqliteDatabase:
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
         refuse_a_log_without_its_file(self.file)
 
-    def _rewrite(self, wait_s: float) -> dict[str, int]:
+    def _rewrite(self, wait_s: float) -> None:
         """Rewrite the file without the blanked rows. Raises JournalBusy.
 
-        Return how many rows each numbered table had lost before.
+        Until it has been rewritten, that stays due, whatever its tables are marked with.
         """
-        with self._write(wait_s=wait_s) as writer:
+        with self._pool.patience(wait_s), self._write() as writer:
             storage.drop_blanked(writer)
-            lost = scrub.lost(writer)
+            scrub.mark_refilled(writer)
         with (
             self._queues.writing,
             translate_errors(self._path),
@@ -314,7 +309,6 @@ class SqliteDatabase:
         ):
             self._ensure_in_place()
             connection.execute("VACUUM")
-        return lost
 
     def _empty_log(self, wait_s: float) -> bool:
         """Move the WAL into the file and truncate it. Return False if a reader prevents it."""

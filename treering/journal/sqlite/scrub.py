@@ -63,9 +63,10 @@ def refill(writer: Writer, tables: Collection[str]) -> None:
             storage.set_refill_mark(writer, table, so_far)
 
 
-def lost(reader: Reader) -> dict[str, int]:
-    """How many rows each numbered table ever lost."""
-    return {table: _lost(reader, table) for table in NUMBERED}
+def mark_refilled(writer: Writer) -> None:
+    """Note that the file will hold nothing of the rows that numbered tables have lost so far."""
+    for table in NUMBERED:
+        storage.set_refill_mark(writer, table, _lost(writer, table))
 
 
 def _lost(reader: Reader, table: str) -> int:

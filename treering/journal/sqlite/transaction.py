@@ -37,25 +37,21 @@ class SqliteTransaction:
         self._blanked = 0  # bytes, which are noted once, at the end
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
-        """See ``Reader``."""
         with translate_errors(self._path):
             # A chain lacks ``close``, which a generator dropped after its connection was closed, as
             # by Ctrl-C, would call on the cursor, and which would fail.
             yield from chain(self._connection.execute(sql, params))
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
-        """See ``Reader``."""
         with translate_errors(self._path):
             first: Row | None = self._connection.execute(sql, params).fetchone()
             return first
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
-        """See ``Writer``."""
         with translate_errors(self._path):
             return self._connection.execute(sql, params).rowcount
 
     def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
-        """See ``Writer``."""
         rows = list(params)
         with translate_errors(self._path):
             if len(rows) < 2:
@@ -66,17 +62,14 @@ class SqliteTransaction:
         return list(range(last - len(rows) + 1, last + 1))
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
-        """See ``Writer``."""
         with translate_errors(self._path):
             self._connection.executemany(sql, params)
 
     @property
     def space(self) -> int:
-        """See ``Reader``."""
         raise JournalError(NO_SPACE)
 
     def part(self, table: str, key: RowKey, start: int, size: int) -> bytes:
-        """See ``Reader``."""
         with (
             translate_errors(self._path),
             _open_value(self._connection, table, key[1], readonly=True) as value,
@@ -87,17 +80,14 @@ class SqliteTransaction:
             return value.read(size)
 
     def extent(self, table: str, key: RowKey) -> int | None:
-        """See ``Reader``."""
         row = self.row(f"SELECT length(data) FROM {table} WHERE id = ?", (key[1],))
         return None if row is None else int(row[0])
 
     def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:  # noqa: ARG002
-        """See ``Writer``."""
         sql = f"INSERT INTO {table} (id, data) VALUES (?, zeroblob(?)) RETURNING id"
         return self.insert_many(sql, [(identity, size)])[0]
 
     def patch(self, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
-        """See ``Writer``."""
         with (
             translate_errors(self._path),
             _open_value(self._connection, table, key[1], readonly=False) as value,
@@ -110,7 +100,6 @@ class SqliteTransaction:
                 value.write(data)
 
     def vector_numbers(self, size: int) -> Sequence[int]:
-        """See ``Writer``."""
         row = self.row(
             "INSERT INTO storage (name, value) VALUES ('vectors', ?)"
             " ON CONFLICT (name) DO UPDATE SET value = value + excluded.value RETURNING value",
@@ -130,7 +119,6 @@ class SqliteTransaction:
         space: int | str,  # noqa: ARG002
         ids: Sequence[int],
     ) -> None:
-        """See ``Writer``."""
         self._blanked += scrub.blank(self, table, columns, ids)
 
     def commit(self) -> None:
@@ -145,7 +133,6 @@ class SqliteTransaction:
             self._connection.rollback()
 
     def tables(self, prefix: str = "") -> list[StoredTable]:
-        """See ``Reader``."""
         rows = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         names = [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
         return [self._table(name) for name in names if name.casefold().startswith(prefix)]
@@ -160,7 +147,6 @@ class SqliteTransaction:
         )
 
     def defer_references(self) -> None:
-        """See ``Writer``."""
         self.execute("PRAGMA defer_foreign_keys = ON")
 
 
