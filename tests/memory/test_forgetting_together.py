@@ -30,11 +30,12 @@ def tenants(open_memory: Open) -> list[Memory]:
 
 def forget_at_once(tenants: Sequence[Memory], ids: Sequence[str]) -> list[Future[bool]]:
     """Whether the text of each has left the file."""
+
+    def forget(memory: Memory, entry: str) -> bool:
+        return memory.forget(entry).scrubbed
+
     with ThreadPoolExecutor(len(tenants)) as threads:
-        return [
-            threads.submit(lambda memory, entry: memory.forget(entry).scrubbed, *pair)
-            for pair in zip(tenants, ids, strict=True)
-        ]
+        return [threads.submit(forget, *pair) for pair in zip(tenants, ids, strict=True)]
 
 
 @pytest.fixture
