@@ -23,7 +23,6 @@ from treering.journal import entries
 from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering.records import Filter
-from treering.search.filters import allowed_rows
 from treering.search.pipeline import EnvironmentTerm
 from treering.search.ranking import Contribution, Ranking
 from treering.search.relations.contract import LEARNED, Plan, Weighted
@@ -31,6 +30,7 @@ from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import Session, WholeMessage
 from treering.search.searcher import Search
 from treering.search.signals.question import NamedSpeaker, ReplyTo, Role, When, Wish
+from treering.search.snapshot import allowed_rows
 from treering_bench.quality import FOLDERS, METRICS
 from treering_bench.read import read_as, sha256_of
 from treering_bench.registry import with_texts

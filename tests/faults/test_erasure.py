@@ -20,7 +20,7 @@ from tests.faults.forgetter import Life, opened
 from tests.faults.processes import ROOT
 from tests.programs import Program
 from treering import Memory
-from treering.embed.quantised import quantised
+from treering.arrays import quantise_rows
 from treering.text import with_speaker
 
 PIECE = 12
@@ -61,7 +61,7 @@ def of_vectors(texts: Iterable[str]) -> set[bytes]:
     short = [with_speaker(text, "Ana") for text in texts if len(text) < 200]
     vectors = HashingEmbedder().embed(short)
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    codes, _ = quantised(unit.astype("<f4"))
+    codes, _ = quantise_rows(unit.astype("<f4"))
     floats = {row.tobytes()[8:40] for row in unit.astype("<f4")}
     return floats | {row.tobytes() for row in codes}
 

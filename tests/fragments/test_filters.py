@@ -24,8 +24,8 @@ from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.records import Filter
 from treering.search import stored
-from treering.search.filters import allowed_rows
 from treering.search.searcher import Searcher
+from treering.search.snapshot import allowed_rows
 from treering.search.stored import MAX_KEYS, Metadata
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)

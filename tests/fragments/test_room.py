@@ -14,7 +14,7 @@ from treering.errors import InputError
 from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.journal.space import Space
-from treering.views.fragments.room import LIMIT_VARIABLE, ROOM, Room, read_limit
+from treering.views.fragments.columns import LIMIT_VARIABLE, ROOM, Room, read_limit
 from treering.views.fragments.table import Table
 
 SPACES = ("a", "b", "c")

@@ -27,8 +27,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from tests.examples import examples
 from treering import Memory, parallel
-from treering.arrays import Floats
-from treering.embed.quantised import quantised, restored
+from treering.arrays import Floats, quantise_rows, restore_rows
 from treering.journal import entries
 from treering.journal.space import NOWHERE
 from treering.search.relations.contract import Relations
@@ -81,7 +80,7 @@ def in_as_many_bits(vectors: Floats, snapshot: Snapshot) -> Floats:
     """What a snapshot's matrix makes of vectors."""
     matrix = snapshot.items.vectors
     assert isinstance(matrix, VectorBlocks)
-    return vectors if matrix.is_exact else restored(*quantised(vectors))
+    return vectors if matrix.is_exact else restore_rows(*quantise_rows(vectors))
 
 
 def assert_same_order(found: Snapshot, expected: Snapshot) -> None:

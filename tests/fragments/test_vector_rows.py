@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.arrays import LARGE_PAGE, Floats
-from treering.embed.quantised import quantised, restored
+from treering.arrays import LARGE_PAGE, Floats, quantise_rows, restore_rows
 from treering.search.vectors import Block
 from treering.views.fragments.columns import VectorRows
 
@@ -61,7 +60,7 @@ def test_blocks_equal_the_plain_matrix(
             else:
                 rows.remove(chosen)
                 naive = np.delete(naive, chosen, axis=0)
-        expected = naive if exact else restored(*quantised(naive))
+        expected = naive if exact else restore_rows(*quantise_rows(naive))
         matrix = rows.matrix()
         assert matrix.shape == naive.shape
         np.testing.assert_array_equal(np.asarray(matrix), expected)

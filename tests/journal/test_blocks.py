@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.views.pictures import terms_at
-from treering.embed.quantised import quantised
+from treering.arrays import quantise_rows
 from treering.errors import JournalCorrupt
 from treering.journal import blocks, vector_blocks
 from treering.journal.contract import Reader, Writer
@@ -101,7 +101,7 @@ class Blocks:
 
     @staticmethod
     def _codes(vector: bytes) -> list[bytes]:
-        codes, _ = quantised(np.frombuffer(vector, np.float32)[None])
+        codes, _ = quantise_rows(np.frombuffer(vector, np.float32)[None])
         return [codes.tobytes()]
 
 

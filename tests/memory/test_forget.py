@@ -19,8 +19,7 @@ from tests.embedders import HashingEmbedder, down
 from tests.examples import examples
 from tests.raised import raises
 from treering import Memory
-from treering.arrays import Floats
-from treering.embed.quantised import quantised
+from treering.arrays import Floats, quantise_rows
 from treering.errors import (
     EmbeddingError,
     InputError,
@@ -129,7 +128,7 @@ def test_its_vector_and_terms_are_not_in_the_bytes_either(memory: Memory, path: 
     entry = memory.add(SECRET).ids[0]
     with closing(sqlite3.connect(path)) as connection:
         vector = connection.execute("SELECT data FROM vector_data ORDER BY id DESC").fetchone()[0]
-    codes, _ = quantised(np.frombuffer(vector, dtype="<f4")[None])
+    codes, _ = quantise_rows(np.frombuffer(vector, dtype="<f4")[None])
     hashes = [term.tobytes() for term in terms(SECRET)[:, 0]]
     assert all(trace in bytes_of(path) for trace in (codes.tobytes(), *hashes))
     memory.forget(entry)

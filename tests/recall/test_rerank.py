@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,9 +73,12 @@ def test_a_reranker_that_does_not_score_every_text_is_refused(
         memory.search("Porto", rerank=Scripted(*scores))
 
 
-def test_a_name_that_no_package_brings_is_an_error(memory: Memory) -> None:
-    with raises(UnknownName, param="rerank"):
-        memory.search("Porto", rerank="large")
+@pytest.mark.parametrize(("reranker", "error"), [("large", UnknownName), (object(), InputError)])
+def test_an_unknown_name_or_an_object_without_scores_is_an_error(
+    memory: Memory, reranker: Any, error: type[InputError]
+) -> None:
+    with raises(error, param="rerank"):
+        memory.search("Porto", rerank=reranker)
 
 
 def test_a_package_brings_a_reranker_by_an_entry_point(

@@ -198,3 +198,13 @@ def test_cosines_of_what_the_bundled_model_cannot_read_count_a_fifth(path: Path)
 def test_several_queries_are_no_text(mixed: Memory) -> None:
     with raises(InputError, param="queries"):
         mixed.search_many("Porto")
+
+
+def test_words_that_no_text_has_find_nothing_but_all_match_in_a_memory_of_one(
+    memory: Memory,
+) -> None:
+    memory.add("Porto lies on a river.", source="a note")
+    assert memory.search("zebra", mode="lexical") == []
+    assert memory.context("zebra", mode="lexical").passages == ()
+    assert [hit.score for hit in memory.search("Porto", mode="lexical")] == [0.0]
+    assert memory.search("zebra") != []

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering import parallel
-from treering.arrays import Floats, product
-from treering.embed.quantised import LARGEST, quantised, restored
+from treering.arrays import LARGEST, Floats, product, quantise_rows, restore_rows
 from treering.search.vectors import Block, VectorBlocks, cosines, project, whole_products
 
 sizes = st.lists(st.integers(0, 9), max_size=4)
@@ -29,7 +28,7 @@ def units(count: int, width: int, seed: int) -> Floats:
 
 
 def blocks(parts: list[Floats], width: int, exact: bool) -> VectorBlocks:
-    made = [Block(part, None) if exact else Block(*quantised(part)) for part in parts]
+    made = [Block(part, None) if exact else Block(*quantise_rows(part)) for part in parts]
     return VectorBlocks(made, width)
 
 
@@ -38,12 +37,12 @@ def test_quantised_rows_are_off_by_half_a_step_and_do_not_depend_on_the_others(
     rows: int, width: int, seed: int
 ) -> None:
     vectors = units(rows, width, seed)
-    codes, scale = quantised(vectors)
+    codes, scale = quantise_rows(vectors)
     step = np.abs(vectors).max(axis=1, initial=0) / LARGEST
-    assert (np.abs(restored(codes, scale) - vectors) <= 0.501 * step[:, None] + 1e-9).all()
+    assert (np.abs(restore_rows(codes, scale) - vectors) <= 0.501 * step[:, None] + 1e-9).all()
     assert codes.min(initial=0) >= -LARGEST
     for row in range(rows):
-        alone, its_scale = quantised(vectors[row : row + 1])
+        alone, its_scale = quantise_rows(vectors[row : row + 1])
         np.testing.assert_array_equal(alone[0], codes[row])
         assert its_scale[0] == scale[row]
 

@@ -16,8 +16,7 @@ from threading import Thread
 from typing import Any, Final, Protocol, Self
 
 from treering.arrays import Floats
-from treering.embed.checked import checked
-from treering.embed.contract import Embedder
+from treering.embed.contract import Embedder, checked
 from treering.embed.minilm import MiniLM
 from treering.embed.registry import GROUP, open_embedder
 from treering.errors import EmbeddingError, InputError, MissingExtra

@@ -246,7 +246,7 @@ def _space(run: Run, llm: str | None) -> Iterator[Finding]:
 
 
 def _embedder(run: Run) -> Iterator[Finding]:
-    from treering.embed.checked import checked
+    from treering.embed.contract import checked
     from treering.embed.registry import open_embedder
     from treering.journal.space import NOWHERE, SpaceState, read_state
     from treering.views.fragments.build import ensure_same_model

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from treering.arrays import Floats
-from treering.embed.checked import unit_rows
+from treering.embed.contract import unit_rows
 from treering.errors import EmbeddingError, InputError, MissingExtra
 
 try:

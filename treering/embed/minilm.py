@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from treering import forks
 from treering.arrays import Floats
-from treering.embed.checked import unit_rows
+from treering.embed.contract import unit_rows
 from treering.errors import EmbeddingError
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 A vector block belongs to one model, and to a stretch of the slots of a fragment block. It has four
 parts, each for all of its slots: the numbers of their vectors in ``vector_data``, which has the
-floats; their fragments; and the scales and codes of ``treering.embed.quantised``. A slot whose
+floats; their fragments; and the scales and codes of ``treering.arrays``. A slot whose
 fragment is not embedded has number 0. Numbers ascend with time, so a reader asks for those above
 the last one it has read.
 """
@@ -17,8 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats
-from treering.embed.quantised import Bytes, quantised
+from treering.arrays import Bytes, Codes, Floats, quantise_rows
 from treering.journal import damage
 from treering.journal.blocks import by_block, drop_if_damaged, read_part, zeros
 from treering.journal.contract import Patch, Reader, Row, Writer
@@ -104,7 +103,7 @@ def put(
     vectors: Floats | Sequence[Floats],
 ) -> None:
     """Write vectors in eight bits at the slots of their fragments, given as block and slot."""
-    codes, scale = quantised(vectors)
+    codes, scale = quantise_rows(vectors)
     new = StoredVectors(number, fragments, scale, codes)
     block = np.array([place[0] for place in places], dtype=np.int64)
     slot = np.array([place[1] for place in places], dtype=np.int64)
@@ -286,7 +285,7 @@ def is_of(reader: Reader, model: EmbeddingModel, place: tuple[int, int], vector:
     vectors = _find(reader, reader.space, model, block, slot - slot % MOST_SLOTS)
     if vectors is None:
         return False
-    codes, scale = quantised(vector[None])
+    codes, scale = quantise_rows(vector[None])
     expected = (scale.tobytes(), codes.tobytes())
     parts = zip(vectors.starts[2:], vectors.slot_bytes[2:], expected, strict=True)
     return all(

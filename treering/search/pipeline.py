@@ -20,7 +20,6 @@ from treering.search.ranking import (
     LEAST_SHARE,
     Contribution,
     Ranking,
-    RawScores,
     Refinement,
     RowValues,
     Signal,
@@ -74,10 +73,7 @@ def rank(
     further signals. Without a reader of ``rows`` no signal reads the best hits.
     """
     ranking, signals, asked = _begin(snapshot, relations, search, rows)
-    raw = search.raw
-    if raw is None or raw.version != snapshot.version:
-        raw = _raw_scores(ranking, signals, asked)
-    ranking.bm25, ranking.cosines = raw.bm25, raw.cosines
+    ranking.bm25, ranking.cosines = _raw_scores(ranking, signals, asked)
     _score(ranking, signals, asked)
     ranking.refinement = make_refinement(ranking)
     if rows is not None:
@@ -86,7 +82,9 @@ def rank(
     return ranking
 
 
-def measure(snapshot: Snapshot, relations: Relations, search: Search, rows: RowReader) -> RawScores:
+def measure(
+    snapshot: Snapshot, relations: Relations, search: Search, rows: RowReader
+) -> tuple[Floats | None, Cosines | None]:
     """Return BM25 and cosines, by which ``rank`` scores the fragments of one of several spaces."""
     return _raw_scores(*_begin(snapshot, relations, search, rows))
 
@@ -105,13 +103,14 @@ def _begin(
     return ranking, signals, contributions(signals[Stage.QUESTION], ranking)
 
 
-def _raw_scores(ranking: Ranking, signals: Signals, asked: Contributions) -> RawScores:
+def _raw_scores(
+    ranking: Ranking, signals: Signals, asked: Contributions
+) -> tuple[Floats | None, Cosines | None]:
     """Return BM25 and cosines of all fragments, or of those that may be among the best."""
     snapshot, search = ranking.snapshot, ranking.search
     bm25 = None if search.mode == "dense" else snapshot.lexical.score(search.terms)
     wanted = _wanted_rows(replace(ranking, bm25=bm25), signals, asked)
-    cosines = cosine_scores(snapshot, search.vector, search.mode, bm25, wanted)
-    return RawScores(snapshot.version, bm25, cosines)
+    return bm25, cosine_scores(snapshot, search.vector, search.mode, bm25, wanted)
 
 
 def _score(ranking: Ranking, signals: Signals, asked: Contributions) -> None:

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard
 
 import numpy as np
 
-from treering.arrays import Codes, Floats, are_among, union
-from treering.embed.quantised import LARGEST
+from treering.arrays import LARGEST, Codes, Floats, are_among, union
 from treering.parallel import for_each_piece
 from treering.records import KINDS, Why
 from treering.search.relations.contract import Plan, Relations, alpha_of, is_local
 from treering.search.scores import TOP, ScaledScores, Standings, confidences
-from treering.search.snapshot import Cosines, Mask, Snapshot
+from treering.search.snapshot import NO_ROWS, Cosines, Mask, Snapshot
 
 if TYPE_CHECKING:
     from treering.search.hits import RowReader
@@ -25,14 +24,6 @@ if TYPE_CHECKING:
 
 GROUP = 64  # rows of which only the best is compared at first, if few of many are needed
 MOST_REFINED = 128  # the best rows of a query that are scored exactly
-
-
-class RawScores(NamedTuple):
-    """BM25 and cosines of the fragments of a snapshot of some version; None for no part."""
-
-    version: int
-    bm25: Floats | None
-    cosines: Cosines | None
 
 
 class Contribution(Protocol):
@@ -247,7 +238,13 @@ class Ranking:
         )
 
     def best(self, k: int, allowed: Mask | None = None) -> Codes:
-        """Return the rows of the k best fragments; ties by order of arrival."""
+        """Return the rows of the k best fragments; ties by order of arrival.
+
+        A query by words alone finds nothing if no fragment has any of them.
+        """
+        by_words = self.bm25 if self.cosines is None else None
+        if by_words is not None and not (by_words.any() or self.scores.any()):
+            return NO_ROWS
         best = self._best(max(k, TOP), allowed)
         self.top = best[:TOP]
         return best[:k]

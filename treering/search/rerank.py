@@ -38,9 +38,11 @@ class Reranker(Protocol):
 def open_reranker(chosen: str | Reranker, account: ModelAccount) -> Reranker:
     """Return the reranker of that name, or the object; ``account`` has the language model.
 
-    Raises UnknownName, MissingExtra, EmbeddingError, LLMNotConfigured.
+    Raises InputError, UnknownName, MissingExtra, EmbeddingError, LLMNotConfigured.
     """
     if not isinstance(chosen, str):
+        if not hasattr(chosen, "scores"):
+            raise InputError(f"reranker {chosen!r} has no scores(); see Reranker", param="rerank")
         return chosen
     if chosen == "llm":
         from treering.llm.rerank import LLMReranker

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.embed.checked import unit_rows
+from treering.embed.contract import unit_rows
 from treering.journal import entries
 from treering.journal.space import SpaceReader
 from treering.records import KINDS, Why

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple, SupportsIndex, TypeVar
 import numpy as np
 
 from treering.arrays import Codes, Floats, without
-from treering.embed.checked import checked
-from treering.embed.contract import Embedder
+from treering.embed.contract import Embedder, checked
 from treering.errors import EmbeddingError, EmptyText, EntryCorrupt, InputError, ModelMismatch
 from treering.hints import Hint
 from treering.journal import entries
@@ -28,16 +27,22 @@ from treering.search.context import (
     Layout,
     fill,
 )
-from treering.search.filters import allowed_rows
 from treering.search.hits import Groups, RowReader, hits, holding_first, represent_all
 from treering.search.lexical import Corpus
 from treering.search.marks import Marker, mark_nothing
 from treering.search.pipeline import measure, rank
-from treering.search.ranking import Ranking, RawScores
+from treering.search.ranking import Ranking
 from treering.search.relations.contract import Plan, Relations, among_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
 from treering.search.scores import UnionStatistics, moments
-from treering.search.snapshot import NO_ROWS, FragmentSource, Mask, Snapshot, without_speakers
+from treering.search.snapshot import (
+    NO_ROWS,
+    FragmentSource,
+    Mask,
+    Snapshot,
+    allowed_rows,
+    without_speakers,
+)
 from treering.search.terms import NO_TERMS, Terms, query_terms
 from treering.text import check_text
 
@@ -68,7 +73,7 @@ class Search:
     """A query, its conditions, and the unit ``vector`` of the text that was ``embedded`` for it.
 
     "Last week" counts from ``condition.as_of``, by default from now. If several spaces are asked,
-    ``union`` has the statistics of all, and ``raw`` the scores that they come from.
+    ``union`` has the statistics of all.
     """
 
     query: str
@@ -80,7 +85,6 @@ class Search:
     embedded: str | None = None
     terms: Terms = field(default_factory=lambda: NO_TERMS)
     union: UnionStatistics | None = None
-    raw: RawScores | None = None
 
     def __post_init__(self) -> None:
         check_query(self.query)
@@ -184,15 +188,14 @@ class Searcher:
             return SpaceCounts(snapshot.lexical.corpus(asked), kinds, snapshot.state.model)
 
     def measure(self, search: Search) -> tuple[Search, Moments | None, Moments | None]:
-        """Return a search with its vector and raw scores, and the moments of BM25 and cosines."""
+        """Return a search with its vector, and the moments of BM25 and cosines."""
         with self._read(search) as (reader, found):
             if found is None:
                 return search, None, None
             snapshot, asked = found
             allowed = allowed_rows(reader, snapshot, asked.condition)
             rows = self._row_reader(reader, snapshot, asked, allowed)
-            raw = measure(snapshot, self._relations, asked, rows)
-            _, bm25, cosines = raw
+            bm25, cosines = measure(snapshot, self._relations, asked, rows)
             words = None if bm25 is None else (len(snapshot), *moments(bm25))
             meaning = None
             if cosines is not None and (spread := cosines.spread) is not None:
@@ -200,7 +203,7 @@ class Searcher:
             elif cosines is not None:
                 column = without(cosines.values, np.flatnonzero(~snapshot.embedded))
                 meaning = (len(column), *moments(column))
-            return replace(asked, raw=raw), words, meaning
+            return asked, words, meaning
 
     def snapshot(self) -> Snapshot | None:
         """Return the fragments as they are now; None if the space is empty."""

@@ -97,10 +97,7 @@ class SpaceUnion:
     def _searches(
         self, query: str, condition: Filter, mode: Mode
     ) -> Iterator[tuple[Searcher, Search]]:
-        """Yield the search of each space that has fragments, with the statistics of all.
-
-        It has the raw scores, too, which count if the space has not changed meanwhile.
-        """
+        """Yield the search of each space that has fragments, with the statistics of all."""
         asked = [
             (searcher, Search(query, condition, mode, plan)) for searcher, plan in self.members
         ]

@@ -1,7 +1,7 @@
 """The vectors of a space: blocks of rows that one state of it shares with the next.
 
 A change makes new blocks for the rows it touches. Rows are float32, or whole numbers of eight bits
-with a scale a row (``treering.embed.quantised``), which take a quarter of the memory and time.
+with a scale a row (``treering.arrays``), which take a quarter of the memory and time.
 """
 
 from __future__ import annotations
@@ -17,8 +17,18 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, lent, product, union, without
-from treering.embed.quantised import LARGEST, Bytes, quantised, restored
+from treering.arrays import (
+    LARGEST,
+    Bytes,
+    Codes,
+    Floats,
+    lent,
+    product,
+    quantise_rows,
+    restore_rows,
+    union,
+    without,
+)
 from treering.parallel import for_each
 
 BLOCK_BYTES = 2 << 20
@@ -42,7 +52,7 @@ class Block:
         rows: NDArray[Any] = self.rows[which]
         if self.scale is None:
             return rows
-        return restored(rows, self.scale[which])
+        return restore_rows(rows, self.scale[which])
 
     def between(self, start: int, stop: int) -> Block:
         """Return some rows that follow each other, as a view."""
@@ -69,7 +79,7 @@ class Block:
         if self.scale is None:
             self.rows[places] = vectors.floats()
         elif vectors.scale is None:
-            self.rows[places], self.scale[places] = quantised(vectors.rows)
+            self.rows[places], self.scale[places] = quantise_rows(vectors.rows)
         else:
             self.rows[places], self.scale[places] = vectors.rows, vectors.scale
 
@@ -92,7 +102,7 @@ class VectorBlocks:
 
     def with_rows(self, vectors: Floats) -> VectorBlocks:
         """Return this matrix with more rows at its end."""
-        added = Block(vectors, None) if self.is_exact else Block(*quantised(vectors))
+        added = Block(vectors, None) if self.is_exact else Block(*quantise_rows(vectors))
         return VectorBlocks([*self.blocks, added], self.shape[1])
 
     def spans(self) -> Iterator[tuple[Block, slice]]:
@@ -128,7 +138,7 @@ class VectorBlocks:
         """Return the products with a vector, which is rounded to eight bits if the rows are."""
         result: Floats = lent((len(self),))
         spans = list(self.spans())
-        [code], [scale] = quantised(query[None])
+        [code], [scale] = quantise_rows(query[None])
 
         def work(at: int) -> None:
             block, where = spans[at]

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.embed.checked import checked
-from treering.embed.contract import Embedder
+from treering.embed.contract import Embedder, checked
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Mode, Progress

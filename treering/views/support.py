@@ -10,8 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from treering.embed.checked import checked
-from treering.embed.contract import Embedder
+from treering.embed.contract import Embedder, checked
 from treering.errors import EmbeddingError
 from treering.search.terms import terms
 from treering.split.text import sentences

@@ -13,8 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.embed.checked import checked, not_finite, shaped, unit_rows
-from treering.embed.contract import Embedder
+from treering.embed.contract import Embedder, checked, not_finite, shaped, unit_rows
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import EmbeddingError, InputError, MissingExtra, ModelMismatch
 from treering.hints import Hint

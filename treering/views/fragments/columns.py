@@ -1,23 +1,33 @@
 """Columns that grow at their end without changing earlier reads, and blocks of vectors.
 
-A change of vectors copies only the blocks that it touches.
+A change of vectors copies only the blocks that it touches. A process may open thousands of spaces:
+the columns of each are loaded by its first search, and may go at any time between two, as the
+process has room for some only. The next search loads them again.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from itertools import count, pairwise
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treering import forks
 from treering.arrays import Codes, lent, without, zeros_in_large_pages
+from treering.errors import InputError
 from treering.journal.blocks import Postings, Rows
 from treering.records import KINDS
 from treering.search.postings import PostingRun
 from treering.search.vectors import BLOCK_BYTES, Block, VectorBlocks
+
+if TYPE_CHECKING:
+    from treering.views.fragments.table import Table
 
 GROWTH = 1.125  # spare room when a column must grow: few copies, and 12 % at most unused
 SPARE = 1_024  # rows of room behind a column that was copied for another reason
@@ -285,3 +295,69 @@ def _check_rows(rows: Rows) -> None:
             raise ValueError("too large a number")
     if len(kind) and not (kind.min() >= 0 and kind.max() < len(KINDS)):
         raise ValueError("no kind")
+
+
+LIMIT_VARIABLE: Final = "TREERING_MAX_FRAGMENTS"
+"""The environment variable that limits how many fragments a process holds; no limit without it."""
+
+
+class Room:
+    """Bounds the fragments in memory; ``most`` is None for the limit of the environment, if any.
+
+    When the tables in use take too much, those that were not used for longest are released.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+        self._lock = threading.Lock()  # protects the other attributes
+        self._uses = count()
+        self._sizes: WeakKeyDictionary[Table, tuple[int, int]] = WeakKeyDictionary()
+
+    @property
+    def size(self) -> int:
+        """The number of fragments in memory."""
+        with self._lock:
+            return sum(size for _, size in self._sizes.values())
+
+    def use(self, table: Table, size: int) -> None:
+        """Note that a table of so many fragments is in use; it stays, even if it is too large."""
+        with self._lock:
+            self._sizes[table] = next(self._uses), size
+            most = read_limit() if self.most is None else self.most
+            gone = self._oldest(table, most) if most is not None else []
+            for other in gone:
+                del self._sizes[other]
+        for other in gone:
+            other.release()
+
+    def _oldest(self, used: Table, most: int) -> list[Table]:
+        total = sum(size for _, size in self._sizes.values())
+        gone: list[Table] = []
+        for other, (_, size) in sorted(self._sizes.items(), key=lambda pair: pair[1]):
+            if total <= most:
+                break
+            if other is not used:
+                gone.append(other)
+                total -= size
+        return gone
+
+
+ROOM: Final = Room()
+"""The room of this process."""
+
+
+def _unlock() -> None:
+    ROOM._lock = threading.Lock()  # another thread of the parent may have had it
+
+
+forks.call_in_child(_unlock)
+
+
+def read_limit() -> int | None:
+    """The limit that the environment sets. Raises InputError."""
+    given = os.environ.get(LIMIT_VARIABLE)
+    if not given:
+        return None
+    if not (given.isascii() and given.isdecimal()):
+        raise InputError(f"{LIMIT_VARIABLE} is {given!r}; give a whole number of fragments")
+    return int(given)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treering.arrays import Floats
-from treering.embed.checked import shaped, unit_rows
-from treering.embed.contract import Embedder
+from treering.embed.contract import Embedder, shaped, unit_rows
 from treering.journal.entries import OWN_SOURCES
 from treering.llm.tokens import tokens_upto
 from treering.records import Entry

@@ -30,9 +30,8 @@ from treering.search.snapshot import Names, Snapshot
 from treering.search.stored import Metadata, SpaceColumns
 from treering.split import Span
 from treering.views.fragments import store
-from treering.views.fragments.columns import Column, EmbeddedRows, VectorRows
+from treering.views.fragments.columns import ROOM, Column, EmbeddedRows, Room, VectorRows
 from treering.views.fragments.order import PlacedColumns, Reading
-from treering.views.fragments.room import ROOM, Room
 
 EXACT_ROWS = 20_000
 """Up to so many fragments the vectors stay floats: they are small, and the best ones are rescored

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import ClassVar, Literal
 
 from treering.arrays import Codes
-from treering.embed.checked import checked
+from treering.embed.contract import checked
 from treering.errors import InputError, LLMError, LLMNotConfigured
 from treering.journal import ledger, work
 from treering.journal.space import SpaceReader, SpaceWriter

@@ -7,8 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Final
 
-from treering.embed.checked import checked
-from treering.embed.contract import Embedder
+from treering.embed.contract import Embedder, checked
 from treering.errors import LLMError
 from treering.journal import ledger, work
 from treering.journal.contract import Reader

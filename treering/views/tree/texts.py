@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treering.arrays import Floats
-from treering.embed.checked import unit_rows
+from treering.embed.contract import unit_rows
 from treering.journal import damage, entries
 from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel

@@ -9,20 +9,20 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final, Unpack
 
 from treering.arrays import Codes
-from treering.embed.checked import checked
+from treering.embed.contract import checked
 from treering.errors import LLMNotConfigured, UnknownNode
 from treering.hints import Hint
 from treering.journal import entries, work
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Context, Filter, Hit, Mode, Progress
 from treering.search.context import CountTokens, Layout, assemble_whole
-from treering.search.filters import allowed_rows
 from treering.search.relations.contract import Plan
 from treering.search.searcher import (
     Search,
     check_count,
     known_until,
 )
+from treering.search.snapshot import allowed_rows
 from treering.views.contract import Erased, Resources, Trace, View
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import store

@@ -13,8 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from treering.embed.checked import checked
-from treering.embed.contract import Embedder
+from treering.embed.contract import Embedder, checked
 from treering.errors import JournalBusy, TreeringError, UnknownRepository
 from treering.hints import Hint
 from treering.journal.space import Space
