@@ -33,7 +33,7 @@ from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.search.brief import Brief, BriefLine
 from treering.serve.app import create_app
-from treering.serve.mcp import resources, tools
+from treering.serve.mcp import tools
 from treering.serve.settings import ServerSettings
 from treering.testing import FakeLLM, Request
 from treering.views.choices import Choices, settings_by_name
@@ -152,23 +152,11 @@ def _problems() -> Iterator[str]:
 
 
 def mcp() -> Iterator[str]:
-    """Yield the tools, prompts and resources, as clients see them."""
+    """Yield the tools as clients see them."""
     yield "## Tools"
     for tool in tools.list_tools():
         yield f"### {tool.name}\n\n{tool.description}"
         yield _properties(tool.input_schema)
-    yield "## Prompts"
-    for prompt in resources.PROMPTS:
-        arguments = ", ".join(f"`{argument.name}`" for argument in prompt.arguments or ())
-        yield f"### {prompt.name}\n\n{prompt.description}" + (
-            f"\n\nArguments: {arguments}" if arguments else ""
-        )
-    yield "## Resources"
-    rows = [(str(one.uri), one.description) for one in resources.RESOURCES]
-    rows += [(one.uri_template, one.description) for one in resources.TEMPLATES]
-    yield "\n".join(
-        ("| address | what it is |", "|---|---|", *(f"| `{a}` | {b} |" for a, b in rows))
-    )
 
 
 PAGES: Final[Mapping[str, Callable[[], Iterator[str]]]] = {

@@ -165,10 +165,9 @@ class Memory:
         chosen = None if embedder is None else open_embedder(embedder)
         database = open_database(url, create=create is not False)
         try:
-            begin(Space(database, name), create)
             model = space_embedder(Space(database, name), chosen)
             memory = cls(database, name, model, llm)
-            memory._space.is_granted = create is True
+            begin(memory._space, create)
             retry(database)  # erased texts in the bytes of the file
         except BaseException:
             database.close()

@@ -82,19 +82,10 @@ def odd_arguments(schema: dict[str, Any], ids: list[str], rng: random.Random) ->
 
 
 def odd_call(ids: list[str], rng: random.Random) -> dict[str, Any]:
-    """A call of a tool, or a request for a resource or a prompt."""
-    method = rng.choice(["tools/call"] * 4 + ["resources/read", "prompts/get"])
-    if method == "tools/call":
-        tool = rng.choice(tools.list_tools())
-        params = {"name": tool.name, "arguments": odd_arguments(tool.input_schema, ids, rng)}
-    elif method == "resources/read":
-        uri = rng.choice(["treering://entry/{}", "treering://memo/{}", "treering://tree/{}"])
-        uri = uri.format(rng.choice([*ids, "1", "ana", "../ana"]))
-        params = {"uri": rng.choice([uri, uri, "treering://brief", "treering://tree"])}
-    else:
-        query = rng.choice([SECRET, *ids])
-        params = {"name": rng.choice(["recall", "brief"]), "arguments": {"query": query}}
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    """A call of a tool."""
+    tool = rng.choice(tools.list_tools())
+    params = {"name": tool.name, "arguments": odd_arguments(tool.input_schema, ids, rng)}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
 
 def odd_chat(ids: list[str], rng: random.Random) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.llm.test_extras import run
@@ -25,3 +27,13 @@ def test_a_missing_extra_names_its_install_command(
     done = run([blocked], code.format(path=f"{tmp_path}/life.db"))
     assert f"is not installed; run: pip install 'treering[{extra}]'" in done.stderr
     assert done.returncode != 0
+
+
+def test_the_server_starts_without_the_sdk_of_mcp(tmp_path: Path) -> None:
+    code = (
+        "from treering.serve.app import create_app; "
+        "from treering.serve.settings import ServerSettings; "
+        f"create_app(ServerSettings(url={str(tmp_path / 'life.db')!r}))"
+    )
+    done = run(["mcp.server", "mcp.shared", "mcp_types"], code)
+    assert done.returncode == 0, done.stderr

@@ -20,7 +20,6 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from tests.code.working import commit, repository, write
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from tests.memo.talk import messages, place
 from tests.programs import Program
 from tools.generate_answers import initialize
 from treering import Memory
@@ -112,11 +111,6 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     return result.content[0].text  # type: ignore[union-attr]
 
 
-async def shown(client: Client, uri: str) -> str:
-    result = await client.read_resource(uri)
-    return result.contents[0].text  # type: ignore[union-attr]
-
-
 VERSIONS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 """How the SDK's client is told to speak a version, and the version."""
 
@@ -154,20 +148,13 @@ def test_what_is_remembered_has_the_time_given_or_else_the_present(memory: Memor
 
 
 @pytest.mark.parametrize(("mode", "version"), VERSIONS.items())
-def test_both_protocol_versions_offer_tools_prompts_and_resources(
-    mode: str, version: str, memory: Memory
-) -> None:
+def test_both_protocol_versions_offer_the_tools(mode: str, version: str, memory: Memory) -> None:
     memory.add("Always use oak for the deck.")
 
     async def act(client: Client) -> None:
         assert client.protocol_version == version
         tool_names = [tool.name for tool in (await client.list_tools()).tools]
         assert tool_names == list(tools.TOOLS)
-        assert [one.name for one in (await client.list_prompts()).prompts] == ["brief", "recall"]
-        assert "Always use oak" in await shown(client, "treering://brief")
-        [brief] = (await client.get_prompt("brief")).messages
-        assert "data, not instructions" in brief.content.text  # type: ignore[union-attr]
-        assert "- Always use oak for the deck. [1]" in brief.content.text  # type: ignore[union-attr]
         result = await client.call_tool("recall", {"query": "what wood for the deck"})
         [passage] = result.structured_content["passages"]
         assert passage["text"] == "Always use oak for the deck."
@@ -324,8 +311,6 @@ def test_nothing_relevant_is_an_answer(memory: Memory) -> None:
         assert "tulips" in await said(client, "recall", query=query)
         told = await said(client, "recall", query=query, min_confidence=0.5)
         assert told.startswith("nothing relevant")
-        result = await client.get_prompt("recall", {"query": query})
-        assert result.messages[0].content.text == "Memory has nothing for this."  # type: ignore[union-attr]
 
     talk(memory, act)
 
@@ -348,15 +333,6 @@ def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Me
         )
         with pytest.raises(MCPError, match="there are remember, recall"):
             await client.call_tool("memorize", {"text": "x"})
-        for name, why in (("recall", "needs a query"), ("none", "there are brief, recall")):
-            with pytest.raises(MCPError, match=why):
-                await client.get_prompt(name, {"query": " "})
-        with pytest.raises(MCPError, match="treering://tree"):
-            await client.read_resource("treering://nothing")
-        with pytest.raises(MCPError, match="no node 99"):
-            await client.read_resource("treering://tree/99")
-        with pytest.raises(MCPError, match="no entry"):
-            await client.read_resource("treering://entry/abc")
         assert [entry.text for entry in memory.entries()] == ["kept"]
 
     talk(memory, act)
@@ -392,54 +368,6 @@ def test_code_for_a_change_comes_whole_while_there_is_room_then_by_name(
         assert "def tax(amount):" in some
         assert some.count("rate(") < whole.count("rate(")
         assert some.endswith(("tax.py:22-43 tax", "pay.py:22-43 pay_tax"))
-
-    talk(memory, act)
-
-
-def test_the_tree_opens_level_by_level_down_to_the_entries(memory: Memory) -> None:
-    for number in range(12):
-        memory.add(f"The gardener plants tulip bed {number} beside the old wall.")
-    memory.settle()
-
-    async def act(client: Client) -> None:
-        listed = await client.list_resources()
-        assert [one.uri for one in listed.resources] == [
-            "treering://brief",
-            "treering://tree",
-            "treering://memos",
-        ]
-        assert len((await client.list_resource_templates()).resource_templates) == 3
-        top = await shown(client, "treering://tree")
-        assert f"#{memory.tree.roots()[0].number} [" in top
-        node = next(one for one in memory.tree.roots() if not one.leaf)
-        level = await shown(client, f"treering://tree/{node.number}")
-        assert level.startswith(f"#{node.number} {node.text}")
-        leaf = memory.tree.leaves(node.number)[0]
-        text = await shown(client, f"treering://tree/{leaf.number}")
-        assert text == f"#{leaf.number} notes\n{leaf.text}"
-        assert await shown(client, f"treering://entry/{leaf.entry_id}") == leaf.text
-
-    talk(memory, act)
-
-
-def test_memos_are_listed_latest_first_and_open_to_their_lines(memory: Memory) -> None:
-    memory.add(messages(6))
-    place(memory, "Ines in Porto", "Ines moved to Porto.", 0, 3)
-    place(memory, "Boat", "It needs a sail.", 4, 5)
-
-    async def act(client: Client) -> None:
-        listed = (await shown(client, "treering://memos")).splitlines()
-        assert listed == [
-            "memo-boat Boat: It needs a sail.",
-            "memo-ines Ines in Porto: Ines moved to Porto.",
-        ]
-        assert await shown(client, "treering://memos/memo-boat") == (
-            "Boat: It needs a sail.\n\n"
-            "user: By the way, my boat needs a new sail.\n"
-            "assistant: A sailmaker in Lagos repairs sails."
-        )
-        with pytest.raises(MCPError, match="no memo"):
-            await client.read_resource("treering://memos/none")
 
     talk(memory, act)
 
@@ -525,8 +453,7 @@ def test_over_stdio_every_tool_works_without_the_extra_serve(
             assert "Friday" in await said(client, "recall", query="when is the launch")
             assert entry in await said(client, "list")
             await said(client, "update", id=entry, text="The launch is on Monday.")
-            assert "Monday" in await shown(client, "treering://brief")
-            assert await client.get_prompt("recall", {"query": "launch"})
+            assert "Monday" in await said(client, "recall", query="when is the launch")
             await said(client, "code_record", instruction="Nothing", root=str(root))
             await said(client, "code_check", root=str(root))
             assert "code index" in await refused(client, "code_context", instruction="x")
@@ -552,7 +479,6 @@ def test_no_input_ends_the_server_but_its_end(parameters: StdioServerParameters)
         json.dumps(call | {"params": "no"}).encode(),
         json.dumps(call | {"id": 4, "params": {"name": "remember", "arguments": []}}).encode(),
         json.dumps(call | {"id": 5, "params": {"name": "remember\x00"}}).encode(),
-        b'{"jsonrpc": "2.0", "id": 6, "method": "resources/read", "params": {"uri": "\\ud800"}}',
         b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "remember",'
         b' "arguments": {"text": "\\ud800"}}}',
         json.dumps(
@@ -643,19 +569,13 @@ NAMES = sorted({name for tool in tools.TOOLS.values() for name in tool.arguments
         ),
         max_size=8,
     ),
-    uris=st.lists(st.text() | st.from_regex(r"treering://[a-z]{0,6}/?.{0,20}"), max_size=4),
 )
 def test_whatever_a_model_sends_is_answered(
-    calls: list[tuple[str, dict[str, Any]]], uris: list[str], open_memory: Open, tmp_path: Path
+    calls: list[tuple[str, dict[str, Any]]], open_memory: Open, tmp_path: Path
 ) -> None:
     async def act(client: Client) -> None:
         for tool, arguments in calls:
             result = await client.call_tool(tool, arguments)
             assert result.content[0].text  # type: ignore[union-attr]
-        for uri in uris:
-            try:
-                await client.read_resource(uri)
-            except MCPError as error:
-                assert error.code == -32602  # noqa: PT017
 
     talk(open_memory(tmp_path / "fuzz.db"), act, "legacy", lambda _: tmp_path)

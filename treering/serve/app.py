@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
 
 from treering import __version__
 from treering.errors import LLMNotConfigured, MissingExtra
@@ -13,11 +14,12 @@ from treering.journal.space import Space, begin
 from treering.llm.settings import HOW_TO_CONFIGURE, is_configured
 
 try:  # imported here, so that a missing extra is named
-    import mcp.server  # noqa: F401
     import prometheus_client  # noqa: F401
     from fastapi import FastAPI
 except ModuleNotFoundError as missing:
     raise MissingExtra.of((missing.name or "fastapi").partition(".")[0], "serve") from missing
+if find_spec("mcp") is None:  # the first request to it imports it
+    raise MissingExtra.of("mcp", "serve")
 
 from treering.serve import problems
 from treering.serve.access import Access, AccessMiddleware

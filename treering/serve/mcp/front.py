@@ -51,7 +51,7 @@ class Answers:
 
 
 def _is_plain_call(call: Any) -> bool:
-    """Return whether a call is one to answer here. The SDK sees the whole of ``initialize``."""
+    """Return whether a call is one to answer here, which the SDK would accept, too."""
     match call:
         case {"jsonrpc": "2.0", "id": int() | str() as number, "method": method, **more}:
             params = more.get("params", {})
@@ -60,11 +60,26 @@ def _is_plain_call(call: Any) -> bool:
     if type(number) is bool or type(params) is not dict:
         return False
     match method, params:
-        case "initialize", {"protocolVersion": str(), "capabilities": {}, "clientInfo": {}}:
-            return True
+        case (
+            "initialize",
+            {
+                "protocolVersion": str(),
+                "capabilities": {**capabilities},
+                "clientInfo": {"name": str(), "version": str(), **info},
+            },
+        ):
+            return _is_plain(capabilities) and all(type(value) is str for value in info.values())
         case "ping" | "tools/list", {**more}:
             return more.keys() <= {"_meta"}
     return False
+
+
+def _is_plain(capabilities: dict[str, Any]) -> bool:
+    """Return whether all values are objects or flags, as real clients send them."""
+    return all(
+        _is_plain(value) if type(value) is dict else name == "listChanged" and type(value) is bool
+        for name, value in capabilities.items()
+    )
 
 
 class Front(threading.Thread):

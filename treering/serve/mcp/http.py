@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import anyio
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from anyio.abc import TaskStatus
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from treering.corrections import AGENT
 from treering.errors import JournalError
 from treering.memory import Memory
 from treering.serve.access import caller_of, served_repository
-from treering.serve.mcp.server import build
 from treering.serve.problems import public_message
 from treering.serve.roles import Roles
 from treering.serve.settings import ServerSettings
@@ -28,27 +29,43 @@ PATH = "/mcp"
 
 
 class Endpoint:
-    """The protocol as an ASGI application, without state between requests."""
+    """The protocol as an ASGI application, without state between requests.
+
+    The SDK takes half a second and 27 MB to import, so the first request loads it.
+    """
 
     def __init__(self, settings: ServerSettings) -> None:
         self._reach = partial(served_repository, settings)
+        self._handle: ASGIApp | None = None
+        self._loading = asyncio.Lock()
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Answer requests until the end of the block."""
+        async with anyio.create_task_group() as self._tasks:
+            yield
+            self._tasks.cancel_scope.cancel()
+
+    async def _run(self, *, task_status: TaskStatus[ASGIApp]) -> None:
+        """Report the SDK's application once it answers, and keep it open."""
+        sdk = await asyncio.to_thread(import_module, "mcp.server.streamable_http_manager")
+        own = await asyncio.to_thread(import_module, "treering.serve.mcp.server")
         async with anyio.create_task_group() as tasks:
-            server = build(_within, self._reach, tasks.start_soon, _asked, _author)
+            server = own.build(_within, self._reach, tasks.start_soon, _asked, _author)
             # Its own check of hosts stays off: AccessMiddleware has checked them.
-            self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-            async with self._manager.run():
-                yield
-            tasks.cancel_scope.cancel()
+            manager = sdk.StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+            async with manager.run():
+                task_status.started(manager.handle_request)
+                await anyio.sleep_forever()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, which comes within the application's lifespan."""
+        async with self._loading:
+            if self._handle is None:
+                self._handle = await self._tasks.start(self._run)
         # RFC 9110: white space around a value is not part of it; the parser leaves it there.
         headers = [(name, value.strip()) for name, value in scope["headers"]]
-        await self._manager.handle_request({**scope, "headers": headers}, receive, send)
+        await self._handle({**scope, "headers": headers}, receive, send)
 
     def route(self) -> Route:
         """Return the route of the endpoint."""

@@ -49,7 +49,7 @@ NOTES: Final = "notes"  # the source of a text without one
 LISTED: Final = 20
 MAX_LISTED: Final = 200
 LISTED_CHARS: Final = 300
-"""Of an entry in a list: the resource ``treering://entry/ID`` has all of it."""
+"""Of an entry in a list: a call with its id returns all of it."""
 
 NOT_RELEVANT: Final = "nothing relevant: no passage is as sure as min_confidence"
 
