@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from treering.errors import EntryCorrupt, InputError, UnknownEntry
@@ -358,39 +357,6 @@ def of_role(reader: Reader, space: int, role: str) -> list[int]:
         (space, role),
     )
     return [int(row[0]) for row in rows]
-
-
-@dataclass(frozen=True, slots=True)
-class EntryNames:
-    """Names that entries of a space have, those of the newest entries first."""
-
-    sources: tuple[str, ...]
-    speakers: tuple[str, ...]
-    sessions: tuple[str, ...]
-
-
-def names(reader: Reader, space: int, limit: int) -> EntryNames:
-    """Up to ``limit`` names of each kind; a document is named, not its pages."""
-    sources = reader.rows(
-        "SELECT n.text FROM source s JOIN label n ON n.id = coalesce(s.document, s.name)"
-        " WHERE s.space = ? GROUP BY n.text ORDER BY max(s.id) DESC LIMIT ?",
-        (space, limit),
-    )
-    return EntryNames(
-        tuple(str(row[0]) for row in sources),
-        _values(reader, space, "speaker", limit),
-        _values(reader, space, "session", limit),
-    )
-
-
-def _values(reader: Reader, space: int, column: str, limit: int) -> tuple[str, ...]:
-    rows = reader.rows(
-        f"SELECT b.{column} FROM entry e JOIN body b ON b.id = e.body"
-        f" WHERE e.space = ? AND b.{column} IS NOT NULL"
-        f" GROUP BY b.{column} ORDER BY max(e.seq) DESC LIMIT ?",
-        (space, limit),
-    )
-    return tuple(str(row[0]) for row in rows)
 
 
 def micros_of(as_of: When) -> int | None:

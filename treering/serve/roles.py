@@ -29,7 +29,6 @@ ROLES: Final = ("read", "add", "full", "operator")
 NEEDED: Final[Mapping[tuple[str, str], Roles]] = {
     **{(row.verb, f"/v1{row.path}"): row.roles for row in OPERATIONS if row.verb != "GET"},
     ("POST", "/v1/page/markdown"): READ,
-    ("POST", "/v1/page/forget-preview"): READ,
     **{("POST", f"/v1{protocol.path}"): READ | ADD for protocol in PROTOCOLS},
     **{("POST", f"/v1/{path}"): READ | ADD for verb, path in PASSED if verb == "POST"},
     ("GET", "/metrics"): ANY,

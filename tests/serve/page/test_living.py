@@ -179,17 +179,6 @@ def test_facts_stand_by_subject_with_what_changed_on_a_time_line(visit: Visit, l
         expect(page.locator(".nothing")).to_have_text("Nothing was stated of that.")
 
 
-def test_filters_suggest_the_names_there_are(visit: Visit, life: Path) -> None:
-    with serving(url=life) as url:
-        page = visit(url, "entries")
-        box = page.get_by_label("source", exact=True)
-        box.focus()
-        options = page.locator(f"#{box.get_attribute('list')} option")
-        expect(options).to_have_count(3)
-        names = [option.get_attribute("value") for option in options.all()]
-        assert names == ["harbour", "kitchen", "chat"]
-
-
 def test_a_space_is_removed_after_a_look_and_the_others_stay(visit: Visit, life: Path) -> None:
     with serving(url=life) as url:
         page = visit(url, "status")

@@ -54,7 +54,6 @@ def test_with_keys_the_page_is_open_and_what_it_shows_is_not(
     for path, status in {
         "entries/x/story": 404,
         "code/neighbours?path=a&definition=b": 404,
-        "names": 200,
         "tree": 200,
         "tree?below=1": 404,
     }.items():
@@ -77,43 +76,6 @@ def test_a_story_tells_where_an_entry_went(open_memory: Open, serve: Serve) -> N
     above = [node.number for node in memory.tree.path(leaf.number)]
     assert [branch["node"]["number"] for branch in one["above"]] == above
     assert [one["id"] for one in found["memos"]] == [memo.id]
-
-
-def test_a_preview_names_what_forgetting_touches_and_touches_nothing(
-    open_memory: Open, serve: Serve
-) -> None:
-    memory = open_memory()
-    memory.add(messages(12))
-    memory.add("Elsewhere.", source="notes")
-    memo = place(memory, "Boat", "It needs a sail.", 4, 5)
-    memory.tree.settle()  # somebody uses the tree
-    memory.settle()
-    client = serve()
-    found = client.post("/v1/page/forget-preview", json={"source": "chat"}).json()
-    assert found["count"] == 12
-    assert found["sources"] == ["chat"]
-    assert found["leaves"] == 12
-    assert [one["id"] for one in found["memos"]] == [memo.id]
-    leaves = [
-        leaf for entry in memory.entries(source="chat") for leaf in memory.tree.find(entry.id)
-    ]
-    above = {node.number for leaf in leaves for node in memory.tree.path(leaf.number)}
-    assert {node["number"] for node in found["summaries"]} == above
-    assert (found["rewritten"], found["resting"]) == (len(above), 1)
-    assert not found["partial"]
-    assert memory.stats().entries == 13
-    one = next(memory.entries())
-    alone = client.post("/v1/page/forget-preview", json={"ids": [one.id, one.id]}).json()
-    assert (alone["count"], alone["leaves"]) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("which", "status"), [({}, 422), ({"ids": ["x"]}, 404), ({"source": "none"}, 404)]
-)
-def test_a_preview_of_nothing_is_refused(
-    client: TestClient, which: dict[str, object], status: int
-) -> None:
-    assert client.post("/v1/page/forget-preview", json=which).status_code == status
 
 
 def test_the_neighbours_of_a_definition_are_who_calls_it_and_whom_it_calls(
@@ -173,16 +135,6 @@ def test_the_newest_entries_come_a_page_at_a_time_and_meet_a_filter(
     assert texts == [entry.text for entry in memory.entries()][::-1]
     found = client.get("/v1/entries", params={"newest": True, "source": "notes"}).json()
     assert [entry["text"] for entry in found["entries"]] == ["Elsewhere."]
-
-
-def test_names_to_choose_from_are_those_of_the_newest_entries_first(
-    open_memory: Open, serve: Serve
-) -> None:
-    memory = open_memory()
-    memory.add("One.", source="a", speaker="Ana")
-    memory.add("Two.", source="b", speaker="Ben", session="s")
-    names = serve().get("/v1/page/names").json()
-    assert names == {"sources": ["b", "a"], "speakers": ["Ben", "Ana"], "sessions": ["s"]}
 
 
 def test_the_tree_comes_in_parts_and_says_how_many_texts_have_no_place(

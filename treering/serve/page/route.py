@@ -5,23 +5,12 @@ from __future__ import annotations
 from importlib import resources
 from typing import Final
 
-from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from treering.journal.entries import EntryNames, names
-from treering.journal.space import Space
-from treering.serve.page.story import (
-    EntryStory,
-    ForgetPreview,
-    TreePart,
-    format_markdown,
-    preview,
-    story,
-    tree_part,
-)
-from treering.serve.rest.requests import MAX_IDS, Body, FilterRequest
+from treering.serve.page.story import EntryStory, TreePart, format_markdown, story, tree_part
+from treering.serve.rest.requests import Body
 from treering.serve.rest.routes import Offset, new_router
 from treering.serve.tenant import Asking
 from treering.text import check_text
@@ -29,7 +18,6 @@ from treering.views.tree.shape import ROOT
 
 router = new_router("page", "/v1/page")
 
-NAMES_SHOWN: Final = 500
 NODES_SHOWN: Final = 100
 
 HEADERS: Final = {
@@ -51,29 +39,12 @@ async def entry_story(entry_id: str, tenant: Asking) -> EntryStory:
     return await tenant.call(story, tenant.memory, entry_id)
 
 
-@router.get("/names")
-async def entry_names(tenant: Asking) -> EntryNames:
-    """Sources, speakers and sessions, to choose from."""
-
-    def read() -> EntryNames:
-        with Space(tenant.database, tenant.space).read() as reader:
-            return names(reader, reader.id, NAMES_SHOWN)
-
-    return await tenant.call(read)
-
-
 @router.get("/tree")
 async def tree(
     tenant: Asking, below: int = ROOT, offset: Offset = 0, place: bool = False
 ) -> TreePart:
     """The nodes below one, by default the topmost; ``place`` adds more texts to the tree first."""
     return await tenant.call(tree_part, tenant.memory, below, offset, NODES_SHOWN, place)
-
-
-class ForgetPreviewRequest(FilterRequest):
-    """The entries to erase."""
-
-    ids: list[str] = Field([], max_length=MAX_IDS)
 
 
 class MarkdownRequest(Body):
@@ -86,12 +57,6 @@ class MarkdownRequest(Body):
 async def markdown(body: MarkdownRequest, tenant: Asking) -> str:
     """A text in Markdown as HTML; its own markup stays text."""
     return await tenant.call(format_markdown, check_text(body.text, "the text"))
-
-
-@router.post("/forget-preview")
-async def forget_preview(which: ForgetPreviewRequest, tenant: Asking) -> ForgetPreview:
-    """The consequences of forgetting these entries; nothing is changed."""
-    return await tenant.call(preview, tenant.memory, which.ids, which.filters())
 
 
 def files() -> list[Route]:

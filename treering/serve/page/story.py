@@ -1,4 +1,4 @@
-"""The page's compositions of views: an entry's story, a forget preview, parts of the tree."""
+"""The page's compositions of views: an entry's story, and parts of the tree."""
 
 from __future__ import annotations
 
@@ -10,25 +10,19 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 
-from treering.errors import InputError, UnknownName
-from treering.hints import Hint
-from treering.ingest.where import Where, to_filter
 from treering.memory import Memory, memory_parts
-from treering.records import Entry, Filter
+from treering.records import Entry
 from treering.views.facts.view import Fact
 from treering.views.memos.record import Memo
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import ROOT
 from treering.views.tree.view import TreeView
 
-SHOWN = 20
-"""Entries, summaries and memos that a preview names, beside the counts."""
-
-FOLLOWED = 500
-"""Entries whose places in the tree a preview reads: about a second of work."""
-
 MARKDOWN_CHARS: Final = 100_000
 """Longer texts stay as written: the parser takes a second for 300,000 characters."""
+
+PLACING_S = 0.6
+"""The time in which a request places texts before it answers."""
 
 # A line end in a note is meant as one.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
@@ -58,25 +52,6 @@ class EntryStory:
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetPreview:
-    """The consequences of ``forget``: counts, and the first of each kind by name.
-
-    ``rewritten`` summaries of the tree would be written again and ``resting`` memos checked again.
-    With ``partial``, more leaves and summaries are affected than were counted.
-    """
-
-    count: int
-    sources: tuple[str, ...]
-    entries: tuple[Entry, ...]
-    leaves: int
-    rewritten: int
-    summaries: tuple[TreeNode, ...]
-    resting: int
-    memos: tuple[Memo, ...]
-    partial: bool
-
-
 def format_markdown(text: str) -> str:
     """Return a text as HTML by its Markdown; its own markup stays text."""
     return _MARKDOWN.render(text) if len(text) <= MARKDOWN_CHARS else html.escape(text)
@@ -90,49 +65,11 @@ def story(memory: Memory, entry_id: str) -> EntryStory:
         LeafPlace(leaf, label_nodes(tree, tree.path(leaf.number))) for leaf in tree.find(entry_id)
     )
     facts = tuple(fact for fact in memory.facts.all() if fact.entry_id == entry_id)
+    memos = tuple(memo for memo in memory.memos.list() if entry_id in memo.entry_ids)
     formatted = None if entry.kind == "code" else format_markdown(entry.text)
     if formatted and not _FORMAT.search(formatted):
         formatted = None
-    return EntryStory(entry, formatted, places, _memos(memory, [entry_id]), facts)
-
-
-def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
-    """Preview ``forget``. Raise UnknownName if nothing matches, InputError without a condition."""
-    chosen, is_filtered = dict.fromkeys(ids), to_filter(where) != Filter()
-    if not chosen and not is_filtered:
-        raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
-    if is_filtered:
-        matching = memory.entries(**where)
-        doomed = [entry for entry in matching if not chosen or entry.id in chosen]
-    else:
-        doomed = [memory.get(entry_id) for entry_id in chosen]
-    if not doomed:
-        raise UnknownName("nothing to forget: no entry matches")
-    followed = [entry.id for entry in doomed[:FOLLOWED]]
-    tree = memory_parts(memory).views.tree_so_far(0.0)
-    leaves = {leaf.number: leaf for entry_id in followed for leaf in tree.find(entry_id)}
-    above = {node.number: node for leaf in leaves for node in tree.path(leaf)}
-    memos = _memos(memory, [entry.id for entry in doomed])
-    return ForgetPreview(
-        count=len(doomed),
-        sources=tuple(dict.fromkeys(entry.source for entry in doomed)),
-        entries=tuple(doomed[:SHOWN]),
-        leaves=len(leaves),
-        rewritten=len(above),
-        summaries=tuple(above[number] for number in sorted(above)[:SHOWN]),
-        resting=len(memos),
-        memos=memos[:SHOWN],
-        partial=len(doomed) > FOLLOWED,
-    )
-
-
-def _memos(memory: Memory, ids: Sequence[str]) -> tuple[Memo, ...]:
-    entry_ids = set(ids)
-    return tuple(memo for memo in memory.memos.list() if entry_ids.intersection(memo.entry_ids))
-
-
-PLACING_S = 0.6
-"""The time in which a request places texts before it answers."""
+    return EntryStory(entry, formatted, places, memos, facts)
 
 
 @dataclass(frozen=True, slots=True)

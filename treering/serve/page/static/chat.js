@@ -2,7 +2,6 @@
 
 import { get, post } from "/page/api.js";
 import { counted, field, fill, formatted, h, put, say, select, toEntry, when } from "/page/dom.js";
-import { named } from "/page/filters.js";
 
 const HISTORY = 20;
 const BUDGETS = ["500", "1000", "2000", "4000", "8000"];
@@ -10,7 +9,7 @@ const BUDGETS = ["500", "1000", "2000", "4000", "8000"];
 export async function chat(page, query) {
   const talk = h("ol", { class: "talk plain", "aria-live": "polite" });
   const text = h("textarea", { name: "message", rows: "3", required: true, "aria-label": "Your question or message", placeholder: "What do you want to know?" });
-  const source = named("source", query.source ?? "chat", { required: true, "aria-label": "conversation" });
+  const source = h("input", { name: "source", value: query.source ?? "chat", required: true, autocomplete: "off", "aria-label": "conversation" });
   const conversation = field("conversation", source);
   const how = select("how", [["ask", "ask, not remembered"], ["chat", "chat, remembered"]], query.how ?? "ask");
   const form = h("form", { class: "ask talking", on: { submit: (event) => { event.preventDefault(); send(form, talk, event.submitter?.name === "look"); } } },

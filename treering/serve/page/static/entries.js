@@ -2,7 +2,7 @@
 
 import { get, post, update } from "/page/api.js";
 import { against, counted, field, fill, formatted, h, nothing, put, say, superseded, to, toEntry, when } from "/page/dom.js";
-import { FILTERS, filters, named } from "/page/filters.js";
+import { FILTERS, filters } from "/page/filters.js";
 import { leaf } from "/page/tree.js";
 
 const PAGE = 50;
@@ -21,7 +21,7 @@ export async function entries(page, query) {
   put(page, await withheld());
   await more(list, where, null);
   if (!list.childElementCount) fill(list, nothing(Object.keys(where).length ? "No entry meets the filter." : "Nothing is remembered here yet."));
-  else if (Object.keys(where).length) put(page, forgetting({ ...where }, "Forget all of these…"));
+  else if (Object.keys(where).length) put(page, forgetting({ ...where }, "Forget all of these…", "Forget all entries that meet the filter for good?", []));
 }
 
 /** A form for a new entry, closed until it is wanted. */
@@ -43,8 +43,8 @@ function adding(open) {
   } } },
   text,
   h("div", { class: "fields" },
-    field("its source", named("source", "", { placeholder: "notes" })),
-    field("who said it", named("speaker")),
+    field("its source", h("input", { name: "source", placeholder: "notes" })),
+    field("who said it", h("input", { name: "speaker" })),
     field("when", h("input", { name: "at", type: "datetime-local" })),
     h("button", {}, "Remember")),
   note);
@@ -126,7 +126,7 @@ export async function entry(page, _, id) {
       `${one.subject}, ${one.attribute}: `, h("strong", {}, one.value),
       one.superseded_by ? h("span", { class: "tag" }, superseded(one.superseded_by)) : null)),
     changing("Withhold this entry", "retract", found.id),
-    forgetting({ ids: [found.id] }, "Forget this entry…"));
+    forgetting({ ids: [found.id] }, "Forget this entry…", "Forget 1 entry for good?", touched(story)));
 }
 
 /** The text, formatted if it is Markdown; as it is written at a press; and the way to correct it. */
@@ -176,34 +176,26 @@ function place(one) {
 }
 
 /** A button that shows what would go; only then one that does it. */
-function forgetting(which, label) {
+function forgetting(which, label, title, lines) {
   const box = h("section", { class: "forgetting", "aria-live": "polite" });
-  const start = h("button", { type: "button", class: "danger quiet", on: { click: async () => {
-    try {
-      look(box, start, which, await post("page/forget-preview", which));
-    } catch (error) {
-      fill(box, start, h("p", { class: "problem", role: "alert" }, error.message));
-    }
+  const keep = h("button", { type: "button", class: "quiet", on: { click: () => { fill(box, start); start.focus(); } } }, "Keep");
+  const start = h("button", { type: "button", class: "danger quiet", on: { click: () => {
+    fill(box, h("div", { class: "card warn" },
+      h("h2", {}, title),
+      h("ul", {}, lines.map((line) => h("li", {}, line))),
+      h("div", { class: "row" },
+        h("button", { type: "button", class: "danger", on: { click: () => go(box, which) } }, "Forget for good"), keep)));
+    keep.focus();
   } } }, label);
   return fill(box, start);
 }
 
-function look(box, start, which, found) {
-  const cancel = h("button", { type: "button", class: "quiet", on: { click: () => { fill(box, start); start.focus(); } } }, "Keep");
-  const atLeast = found.partial ? "at least " : "";
-  fill(box, h("div", { class: "card warn" },
-    h("h2", {}, `Forget ${counted(found.count, "entry", "entries")} for good?`),
-    h("ul", {},
-      h("li", {}, `from ${counted(found.sources.length, "source")}: ${found.sources.slice(0, 5).join(", ")}${found.sources.length > 5 ? ", …" : ""}`),
-      h("li", {}, `${atLeast}${counted(found.leaves, "leaf", "leaves")} of the tree; ${atLeast}${counted(found.rewritten, "summary", "summaries")} above would be written anew`),
-      h("li", {}, `${counted(found.resting, "memo")} ${found.resting === 1 ? "rests" : "rest"} on it${found.resting ? `: ${found.memos.map((memo) => memo.topic).join(", ")}${found.resting > found.memos.length ? ", …" : ""}` : ""}`)),
-    h("details", {}, h("summary", {}, "The entries"), h("ol", {}, found.entries.map((one) => h("li", { class: "clamp" }, one.text))),
-      found.count > found.entries.length ? h("p", {}, `… and ${found.count - found.entries.length} more`) : null),
-    found.summaries.length ? h("details", {}, h("summary", {}, "The summaries"), h("ul", {}, found.summaries.map((node) => h("li", {}, node.text || "…"))),
-      found.rewritten > found.summaries.length ? h("p", {}, `… and ${found.rewritten - found.summaries.length} more`) : null) : null,
-    h("div", { class: "row" },
-      h("button", { type: "button", class: "danger", on: { click: () => go(box, which) } }, "Forget for good"), cancel)));
-  cancel.focus();
+function touched({ places, memos }) {
+  const above = new Set(places.flatMap((one) => one.above.map(({ node }) => node.number)));
+  return [
+    `${counted(places.length, "leaf", "leaves")} of the tree; ${counted(above.size, "summary", "summaries")} above would be written again`,
+    `${counted(memos.length, "memo")} ${memos.length === 1 ? "rests" : "rest"} on it${memos.length ? `: ${memos.map((memo) => memo.topic).join(", ")}` : ""}`,
+  ];
 }
 
 async function go(box, which) {
