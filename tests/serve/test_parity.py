@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from tests.serve.conftest import serving
-from treering.client.memory import RemoteMemory
-from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree
+from treering.client.memory import (
+    RemoteCode,
+    RemoteFacts,
+    RemoteMemory,
+    RemoteMemos,
+    RemoteTree,
+)
 from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.operations import OPERATIONS, Operation

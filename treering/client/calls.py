@@ -82,7 +82,7 @@ def _read_parts(connection: Connection, kind: type[T], at: str, sent: Fields) ->
 
 def remote(kind: C) -> C:
     """Class decorator: each operation of the class above is a request to its route."""
-    above = kind.__mro__[1]
+    above = kind.__bases__[-1]
     for row in OPERATIONS:
         name = row.method.__name__
         if vars(above).get(name) is row.method and name not in vars(kind):

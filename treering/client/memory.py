@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from typing_extensions import override
@@ -17,11 +18,15 @@ from treering.chat.answer import Answer
 from treering.chat.stream import ChatStream
 from treering.client import calls
 from treering.client.connection import API_KEY, Connection, error_of, parse_json
-from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree
 from treering.errors import InputError, ServerError
 from treering.ingest.intake import Message
 from treering.memory import DEFAULT_SPACE, Memory
 from treering.records import Progress, Receipt, Stats
+from treering.views.code.memory import CodeMemory
+from treering.views.facts.view import FactView
+from treering.views.memos.record import Memo
+from treering.views.memos.view import Entries, MemoView
+from treering.views.tree.view import TreeView
 
 
 def open_remote(
@@ -73,6 +78,46 @@ class RemoteStream(ChatStream):
         self._events.close()
 
 
+class _View:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+
+@calls.remote
+@calls.without("settings", "settle")
+class RemoteTree(_View, TreeView):
+    """``memory.tree`` of a memory on a server."""
+
+
+@calls.remote
+@calls.without("recent", "settle")
+class RemoteMemos(_View, MemoView):
+    """``memory.memos`` of a memory on a server."""
+
+    @override
+    def lines(self, memo: Memo) -> Entries:
+        return self._connection.get(Entries, f"/memos/{calls.step(memo.id)}/lines")
+
+
+@calls.remote
+class RemoteFacts(_View, FactView):
+    """``memory.facts`` of a memory on a server."""
+
+
+def _round(sent: dict[str, Any]) -> dict[str, Any]:
+    """Return a round of work to send: with the files after it, no folder is read."""
+    return sent if sent["after"] is None else {**sent, "root": None}
+
+
+@calls.remote
+@calls.without("blocks", "rounds")
+class RemoteCode(_View, CodeMemory):
+    """``memory.code`` of a memory on a server. Roots are folders on the server's disk; a relative
+    one counts from the caller's folder, so that a server on the same machine reads it."""
+
+    record = calls.remote_method(CodeMemory.record, "POST /code/rounds", body_of=_round)
+
+
 @calls.remote
 @calls.without("fit", "suggest_relations", "reembed", "check")
 class RemoteMemory(Memory):
@@ -86,30 +131,12 @@ class RemoteMemory(Memory):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._owns_database = True  # and its connections
-        self._remote_code = RemoteCode(connection)
-        self._remote_memos = RemoteMemos(connection)
-        self._remote_facts = RemoteFacts(connection)
-        self._remote_tree = RemoteTree(connection)
-
-    @property
-    @override
-    def code(self) -> RemoteCode:
-        return self._remote_code
-
-    @property
-    @override
-    def memos(self) -> RemoteMemos:
-        return self._remote_memos
-
-    @property
-    @override
-    def facts(self) -> RemoteFacts:
-        return self._remote_facts
-
-    @property
-    @override
-    def tree(self) -> RemoteTree:
-        return self._remote_tree
+        self._views = SimpleNamespace(  # type: ignore[assignment]
+            code=RemoteCode(connection),
+            facts=RemoteFacts(connection),
+            memos=RemoteMemos(connection),
+            tree=RemoteTree(connection),
+        )
 
     @override
     def space(self, name: str, *, create: bool | None = None) -> RemoteMemory:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
+from typing import Any, Final
 
 from treering import __version__
 from treering.errors import LLMNotConfigured, MissingExtra
@@ -30,11 +33,33 @@ from treering.serve.page import route as page
 from treering.serve.proxy.route import Proxy
 from treering.serve.rest import chat, custom, upkeep
 from treering.serve.rest.routes import operation_routes
-from treering.serve.schema import DescribedAPI
 from treering.serve.settings import ServerSettings
 from treering.serve.settling import IdleSettler, Settling
 from treering.serve.spaces import Spaces
 from treering.serve.threads import SHARE
+
+_NONE: Final = re.compile(r"\bNone\b(?! of)")  # in the documentation of methods and records
+_ANY_JSON: Final = re.compile(r'{"\$ref": "#/components/schemas/JSON-\w+"}')
+"""References to the recursive type of JSON, which generators of clients cannot read."""
+
+
+class DescribedAPI(FastAPI):
+    """An application whose OpenAPI document speaks of JSON, and names problems and keys."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        if self.openapi_schema is None:
+            text = _NONE.sub("null", _ANY_JSON.sub("{}", json.dumps(super().openapi())))
+            document = json.loads(text)
+            parts = document["components"]
+            schemas = {**parts["schemas"], "Problem": problems.SCHEMA}
+            parts["schemas"] = {
+                name: schemas[name] for name in sorted(schemas) if not name.startswith("JSON-")
+            }
+            parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+            document["security"] = [{"key": []}, {}]  # without keys on the loopback interface
+            self.openapi_schema = document
+        return self.openapi_schema
 
 
 def create_app(settings: ServerSettings) -> FastAPI:

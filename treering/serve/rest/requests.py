@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from types import NoneType
-from typing import Annotated, Any, Final, Unpack, cast, get_args, get_type_hints
+from typing import Annotated, Any, Final, Unpack, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, Json, create_model
 from pydantic.fields import FieldInfo
@@ -92,10 +92,6 @@ class FilterRequest(Body):
     )
     omit: list[str] | None = Field(None, description="Ids of entries to leave out.")
     as_of: str | None = Field(None, description="As it was known then: ISO 8601.")
-
-    def filters(self) -> Where:
-        """Return the conditions as ``Memory`` takes them."""
-        return cast(Where, {name: getattr(self, name) for name in FilterRequest.model_fields})
 
 
 def request_of(
