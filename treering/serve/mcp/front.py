@@ -74,7 +74,7 @@ def _is_plain_call(call: Any) -> bool:
     return False
 
 
-def _is_plain(capabilities: dict[str, Any]) -> bool:
+def _is_plain(capabilities: dict[Any, Any]) -> bool:
     """Return whether all values are objects or flags, as real clients send them."""
     return all(
         _is_plain(value) if type(value) is dict else name == "listChanged" and type(value) is bool
