@@ -42,7 +42,6 @@ from treering.views.facts.view import Fact, FactView
 from treering.views.memos.record import Memo
 from treering.views.memos.view import MemoView
 from treering.views.tree.node import TreeNode
-from treering.views.tree.settings import TreeChoices
 from treering.views.tree.view import TreeView
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -96,13 +95,12 @@ def python() -> Iterator[str]:
     yield f"## Filters\n\n{_markdown(Where.__doc__)}"
     conditions = (f"{name}: {kind}" for name, kind in Where.__annotations__.items())
     yield "```python\n" + "\n".join(map(_strip_forward_ref, conditions)) + "\n```"
-    for title, table in (("Settings", Choices), ("Settings of the tree", TreeChoices)):
-        yield f"## {title}\n\n{_markdown(table.__doc__)}"
-        rows = (
-            f"| `{name}` | {_type_name(kind)} | {setting.help} |"
-            for name, (kind, setting) in settings_by_name(table).items()
-        )
-        yield "\n".join(("| setting | values | what it sets |", "|---|---|---|", *rows))
+    yield f"## Settings\n\n{_markdown(Choices.__doc__)}"
+    rows = (
+        f"| `{name}` | {_type_name(kind)} | {setting.help} |"
+        for name, (kind, setting) in settings_by_name().items()
+    )
+    yield "\n".join(("| setting | values | what it sets |", "|---|---|---|", *rows))
     yield f"## ChatStream\n\n{_markdown(ChatStream.__doc__)}"
     yield "## Types of models\n\nFor annotations, and for models of your own. " + _TYPES
     script = _signature("FakeLLM", FakeLLM.__init__)

@@ -77,6 +77,7 @@ from treering.search.searcher import (
 from treering.sharing import SpacesBeside
 from treering.views.choices import (
     Choices,
+    SpaceSettings,
 )
 from treering.views.erase import retry
 from treering.views.facts.view import FactView
@@ -85,7 +86,7 @@ from treering.views.material import brief_material
 from treering.views.memos.view import MemoView
 from treering.views.registry import Views
 from treering.views.search_hooks import Alpha
-from treering.views.settings import SpaceSettings, settings_of
+from treering.views.settings import settings_of
 from treering.views.tree.view import TreeView
 
 if TYPE_CHECKING:

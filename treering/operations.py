@@ -114,7 +114,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(TreeView.stats, "GET /tree/stats"),
     _O(TreeView.nodes, "GET /tree/nodes/{root}/branch", in_parts=True),
     _O(TreeView.draw, "GET /tree/drawing"),
-    _O(TreeView.replant, "POST /tree/replant", "wait"),
     _O(TreeView.node, "GET /tree/nodes/{number}"),
     _O(TreeView.children, "GET /tree/nodes/{number}/children", in_parts=True),
     _O(TreeView.leaves, "GET /tree/nodes/{number}/leaves", in_parts=True),

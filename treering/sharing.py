@@ -21,15 +21,15 @@ from treering.journal.fields import checked_name, metadata_json
 from treering.journal.space import UNNAMED, WITHHELD, Space, begin
 from treering.journal.writing import Draft
 from treering.records import JSON, Context, Entry, Filter, Forgotten, Hit, Level, Mode, Receipt
-from treering.search.context import CountTokens
+from treering.search.context import CountTokens, Layout
 from treering.search.relations.contract import Plan
 from treering.search.relations.registry import Chosen
 from treering.search.searcher import Search
 from treering.search.union import SpaceUnion
+from treering.views.choices import SpaceSettings
 from treering.views.memos import changes
 from treering.views.registry import Views
 from treering.views.search_hooks import Alpha
-from treering.views.settings import SpaceSettings
 from treering.views.tree.hits import Retrieval
 
 MAX_OPEN: Final = 64
@@ -101,7 +101,7 @@ class AskedSpaces:
     ) -> Context:
         """Return passages for a query as the settings say."""
         if (union := self.union) is not None:
-            layout = self.settings.layout(cites)
+            layout = Layout(self.settings.k, self.settings.order, cites)
             return union.context(query, condition, mode, budget, count, least, layout)
         asked = (query, condition, mode, self.plans[0], self.settings, budget, count, least)
         return self.views[0].context(*asked, cites=cites)

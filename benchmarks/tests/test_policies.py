@@ -190,7 +190,7 @@ def test_raptor_ranks_summaries_with_the_texts_and_counts_what_they_quote(space:
 def test_a_summary_leads_to_all_that_it_was_made_of_and_a_text_to_nothing_more(
     space: TaskSpace,
 ) -> None:
-    space._memory.tree.replant(base=-1.0)  # everything below one topic
+    space._memory.configure(tree_base=-1.0)  # everything below one topic
     for name in ("raptor", "tree"):
         policy = named(name)
         assert policy.pick is not None

@@ -261,7 +261,7 @@ def test_a_run_whose_time_is_up_ends_and_keeps_what_it_has(tmp_path: Path) -> No
     out = tmp_path / "tree.jsonl"
     written: dict[str, Any] = {
         "preset": "memtree-chat",
-        "setting": ["base=-1"],
+        "setting": ["tree_base=-1"],
         "minutes": 0,
         "out": out,
     }

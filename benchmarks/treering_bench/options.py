@@ -94,7 +94,7 @@ class RunOptions:
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting on top of the preset, of `configure` or of the tree: k=3, base=0.2, "
+            help="A setting on top of the preset: k=3, tree_base=0.2, "
             'fragment="512 tokens"; may be repeated.',
         ),
     ] = None

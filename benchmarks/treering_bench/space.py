@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from treering.chat.prompt import ChatPrompt
 from treering.embed.contract import Embedder
@@ -21,7 +21,6 @@ from treering.text import with_speaker
 from treering.views.choices import Choices
 from treering.views.presets import preset_of
 from treering.views.tree.node import TreeNode
-from treering.views.tree.settings import TreeChoices
 from treering_bench.embedding import VectorCache
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
@@ -32,7 +31,6 @@ DEPTH = 100
 UNIT = "unit"  # the metadata key that carries a piece's evidence unit through the memory
 
 _CONFIGURED = Choices.__annotations__.keys()
-_REPLANTED = TreeChoices.__annotations__.keys()
 
 CountTokens = Callable[[str], int]
 T = TypeVar("T")
@@ -104,15 +102,11 @@ class TaskSpace:
                 f"the preset {preset!r} is for {' and '.join(kinds)}, and this benchmark is of "
                 f"{self.kind}s"
             )
-        tree = {name: value for name, value in settings.items() if name not in _CONFIGURED}
-        if strange := [name for name in tree if name not in _REPLANTED]:
-            there = ", ".join(sorted({*_CONFIGURED, *_REPLANTED}))
+        if strange := [name for name in settings if name not in _CONFIGURED]:
+            there = ", ".join(sorted(_CONFIGURED))
             raise UnknownName(f"no setting {strange[0]!r}; there are {there}")
-        others = {name: value for name, value in settings.items() if name not in tree}
-        configured = self._memory.configure(preset, **others)
-        if tree:
-            self._memory.tree.replant(**tree)
-        if "k" in others or (preset and "k" in preset_of(preset).choices):
+        configured = self._memory.configure(preset, **cast("Choices", settings))
+        if "k" in settings or (preset and "k" in preset_of(preset).choices):
             self._depth = self.most = configured.k or DEPTH  # else as many as fill a budget
             if configured.chat_unit == "rounds":
                 self.most *= 2  # a round is two messages, of which baselines rank each

@@ -20,9 +20,8 @@ from treering.llm.scripted import FakeLLM, Line, Request
 from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Entry, Hit, Why
 from treering.sharing import AskedSpaces
-from treering.views.choices import PolicyName
+from treering.views.choices import PolicyName, SpaceSettings
 from treering.views.memos.record import Memo, MemoEvidence, Span
-from treering.views.settings import SpaceSettings
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 

@@ -129,7 +129,7 @@ def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> Non
 
 
 def test_a_short_h_is_help(treering: Treering) -> None:
-    for command in ((), ("search",), ("tree", "replant"), ("serve", "key", "add")):
+    for command in ((), ("search",), ("code", "index"), ("serve", "key", "add")):
         result = treering(*command, "-h")
         assert result.exit_code == 0
         assert result.stdout == treering(*command, "--help").stdout

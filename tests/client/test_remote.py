@@ -166,16 +166,16 @@ def test_an_export_is_a_memory_again(talk: Memory, url: str, open_memory: Open) 
         assert list(copy.export()) == lines
 
 
-def test_the_tree_is_drawn_and_replanted(talk: Memory, open_memory: Open) -> None:
+def test_the_tree_is_drawn_and_grows_by_other_settings(talk: Memory, open_memory: Open) -> None:
     talk.settle()
     local = open_memory()
     assert talk.tree.draw() == local.tree.draw() != ""
     assert talk.tree.nodes() == local.tree.nodes()
-    settings = talk.tree.replant(base=0.05, form="printed")
-    assert (settings.base, settings.form) == (0.05, "printed")
-    assert settings == local.tree.settings()
+    settings = talk.configure(tree_base=0.05, tree_form="printed")
+    assert (settings.tree_base, settings.tree_form) == (0.05, "printed")
+    assert settings == local.configure()
     with pytest.raises(InputError):
-        talk.tree.replant(max_depth=0)
+        talk.configure(tree_depth=0)
 
 
 def test_code_is_indexed_and_its_rounds_remembered(path: Path, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.records import Entry
+from treering.views.choices import SpaceSettings
 from treering.views.memos.settle import Dialogue
-from treering.views.settings import SpaceSettings
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.views.tree.settings import Route, Settings
+from treering.views.choices import SpaceSettings, TreeRoute
 from treering.views.tree.shape import Tree
 
 Matrix = NDArray[np.float32]
@@ -29,12 +29,12 @@ def clustered(clusters: int, each: int, *, dimension: int = 32, spread: float, s
 
 
 def settings(
-    base: float = 0.4, *, rate: float = 0.5, max_depth: int = 16, route: Route = "leaves"
-) -> Settings:
-    return Settings(base=base, rate=rate, max_depth=max_depth, route=route)
+    base: float = 0.4, *, rate: float = 0.5, max_depth: int = 16, route: TreeRoute = "leaves"
+) -> SpaceSettings:
+    return SpaceSettings(tree_base=base, tree_rate=rate, tree_depth=max_depth, tree_route=route)
 
 
-def grown(vectors: Matrix, chosen: Settings | None = None) -> Tree:
+def grown(vectors: Matrix, chosen: SpaceSettings | None = None) -> Tree:
     tree = Tree(vectors.shape[1], chosen)
     for vector in vectors:
         tree.insert(vector)

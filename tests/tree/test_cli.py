@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from shutil import copy
 
 import pytest
 from typer.testing import CliRunner
@@ -49,13 +48,6 @@ def test_a_branch_can_be_shown_alone(path: Path) -> None:
 def test_stats_prints_figures(path: Path) -> None:
     shown = run(path, "--stats")
     assert "4 nodes, 2 topics" in shown
-
-
-def test_replant_grows_the_tree_by_the_thresholds_given(path: Path, tmp_path: Path) -> None:
-    path = Path(copy(path, tmp_path))
-    shown = run(path, "replant", "--base", "-1", "--max-depth", "1")
-    assert "0 summaries pending; `treering settle` makes them" in shown
-    assert "3 nodes, 3 topics" in run(path, "--stats")
 
 
 def test_plain_search_finds_summaries_and_says_how_deep_a_hit_stands(path: Path) -> None:

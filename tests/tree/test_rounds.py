@@ -44,8 +44,7 @@ def spoken(*turns: tuple[str, str]) -> str:
 @pytest.fixture
 def memory(open_memory: Open) -> Memory:
     memory = open_memory(embedder=WordEmbedder())
-    memory.configure("memtree-chat")
-    memory.tree.replant(settle="later")
+    memory.configure("memtree-chat", tree_settle="later")
     return memory
 
 
@@ -136,8 +135,7 @@ def test_whatever_comes_and_goes_the_rounds_are_those_of_a_tree_grown_at_once(
     open_memory: Open, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
 ) -> None:
     memory = open_memory(tmp_path_factory.mktemp("any") / "memory.db", embedder=WordEmbedder())
-    memory.configure("memtree-chat")
-    memory.tree.settle()
+    memory.configure("memtree-chat", tree_settle="later")
     for number, (what, at) in enumerate(steps):
         there = list(memory.entries())
         if what != "forget":
@@ -146,7 +144,7 @@ def test_whatever_comes_and_goes_the_rounds_are_those_of_a_tree_grown_at_once(
             memory.forget(there[at % len(there)].id)
         memory.tree.stats()
     by_and_by = leaf_texts(memory)
-    memory.tree.replant()
+    memory.rebuild("tree")
     assert leaf_texts(memory) == by_and_by
 
 

@@ -13,7 +13,8 @@ from tests.conftest import Open
 from treering import Memory
 from treering.arrays import Floats
 from treering.llm.scripted import FakeLLM, Request
-from treering.views.tree.settings import Settings
+from treering.views.choices import SpaceSettings
+from treering.views.tree.shape import threshold
 
 
 class Alike:
@@ -29,18 +30,18 @@ class Alike:
 
 
 def test_the_maximum_depth_can_be_that_of_the_tree_by_now() -> None:
-    current = Settings(base=0.4, rate=0.5, form="current")
-    assert current.threshold(2, deepest=4) == pytest.approx(0.4 * math.exp(0.5 * 2 / 4))
-    assert current.threshold(0, deepest=0) == pytest.approx(0.4)
+    current = SpaceSettings(tree_form="current")
+    assert threshold(current, 2, deepest=4) == pytest.approx(0.4 * math.exp(0.5 * 2 / 4))
+    assert threshold(current, 0, deepest=0) == pytest.approx(0.4)
     # By a max_depth of 16 it would be nearly the base.
-    assert Settings(base=0.4, rate=0.5).threshold(2) < current.threshold(2, deepest=4)
+    assert threshold(SpaceSettings(), 2) < threshold(current, 2, deepest=4)
 
 
 def calls_of(open_memory: Open, file: Path, **settings: str) -> tuple[int, Memory]:
     """How often a model is asked for four texts of one meaning, settled one by one."""
     llm = FakeLLM(lambda _: "Boats and boats.")
     memory = open_memory(file, embedder=Alike(), llm=llm)
-    memory.tree.replant(max_depth=2, **settings)  # type: ignore[arg-type]
+    memory.configure(tree_depth=2, **settings)  # type: ignore[arg-type]
     for number in range(4):
         memory.add(f"Boats {number}.", source=f"n{number}", kind="text")
         memory.tree.settle()
@@ -51,7 +52,7 @@ def test_as_algorithm_1_is_printed_the_node_that_gets_a_leaf_keeps_its_text(
     open_memory: Open, tmp_path: Path
 ) -> None:
     merged, _ = calls_of(open_memory, tmp_path / "merged.db")
-    kept, memory = calls_of(open_memory, tmp_path / "kept.db", receiver="kept")
+    kept, memory = calls_of(open_memory, tmp_path / "kept.db", tree_receiver="kept")
     # One summary of four leaves at depth 2: three texts come to it, and nobody passes it.
     assert (merged, kept) == (3, 0)
     [top] = memory.tree.roots()
@@ -67,12 +68,12 @@ def test_a_summary_has_as_many_tokens_as_its_depth_allows(open_memory: Open) -> 
         return "Boats and boats."
 
     memory = open_memory(embedder=Alike(), llm=FakeLLM(reply, context_window=4096))
-    memory.tree.replant(summary_tokens=200, deeper_tokens=67)
+    memory.configure(tree_tokens=200, tree_deeper_tokens=67)
     for number in range(3):
         memory.add(f"Boats {number}.", source=f"n{number}", kind="text")
     memory.tree.settle()
     assert sorted({request.max_tokens for request in asked}) == [200, 267]
     asked.clear()
-    memory.tree.replant(summary_tokens=0)
+    memory.configure(tree_tokens=0)
     memory.tree.settle()
     assert {request.max_tokens for request in asked} == {819}  # a fifth of the window

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.raised import raises
 from tests.tree.growing import grown, random_vectors, restored, settings, state, unit_rows
 from treering.errors import InputError, UnknownName, UnknownNode
-from treering.views.tree.settings import Form, Settings
-from treering.views.tree.shape import ROOT, Tree
+from treering.views.choices import SpaceSettings, TreeForm
+from treering.views.tree.shape import ROOT, Tree, threshold
 
 SEEDS = st.integers(0, 10_000)
 COUNTS = st.integers(1, 60)
@@ -27,15 +27,15 @@ def plane(*degrees: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
 
 def test_the_threshold_rises_from_its_base_to_e_to_the_rate_times_its_base() -> None:
     chosen = settings(0.4, max_depth=10)
-    assert chosen.threshold(0) == 0.4
-    assert chosen.threshold(5) == pytest.approx(0.4 * math.exp(0.25))
-    assert chosen.threshold(10) == pytest.approx(0.4 * math.exp(0.5))
+    assert threshold(chosen, 0) == 0.4
+    assert threshold(chosen, 5) == pytest.approx(0.4 * math.exp(0.25))
+    assert threshold(chosen, 10) == pytest.approx(0.4 * math.exp(0.5))
 
 
 def test_the_threshold_as_printed_in_the_main_text_passes_one_at_depth_two() -> None:
-    printed = Settings(base=0.4, rate=0.5, form="printed")
-    assert printed.threshold(1) == pytest.approx(0.4 * math.exp(0.5))
-    assert printed.threshold(2) > 1.0
+    printed = SpaceSettings(tree_form="printed")
+    assert threshold(printed, 1) == pytest.approx(0.4 * math.exp(0.5))
+    assert threshold(printed, 2) > 1.0
 
 
 def test_a_similar_text_expands_the_leaf_it_meets_and_a_stranger_starts_a_topic() -> None:
@@ -60,7 +60,7 @@ def test_a_newcomer_below_the_threshold_of_all_children_becomes_their_sibling() 
     topic = tree.insert(plane(30)[0]).split
     assert topic is not None
     inserted = tree.insert(plane(68)[0])  # 53° from the topic, 38° from its nearest leaf
-    assert tree.settings.threshold(1) == pytest.approx(0.642, abs=0.001)
+    assert threshold(tree.settings, 1) == pytest.approx(0.642, abs=0.001)
     assert inserted.path[0] == topic
 
 
@@ -154,20 +154,20 @@ def test_a_summary_cannot_be_removed_like_a_text_nor_a_text_be_given_a_summary()
 
 def test_settings_that_mean_nothing_are_refused() -> None:
     cases: list[dict[str, Any]] = [
-        *({"base": base} for base in (math.nan, 7, 1.01, -1.01, True, "0.4")),
-        *({"rate": rate} for rate in (math.inf, 1e308, 11, -0.1, "0.5")),
-        *({"max_depth": depth} for depth in (0, 2.5, True, "3", 10**9)),
-        *({"summary_tokens": tokens} for tokens in (-1, 2.5)),
-        *({"deeper_tokens": tokens} for tokens in (-1, 10**30)),
-        {"form": "linear"},
-        {"receiver": "both"},
+        *({"tree_base": base} for base in (math.nan, 7, 1.01, -1.01, True, "0.4")),
+        *({"tree_rate": rate} for rate in (math.inf, 1e308, 11, -0.1, "0.5")),
+        *({"tree_depth": depth} for depth in (0, 2.5, True, "3", 10**9)),
+        *({"tree_tokens": tokens} for tokens in (-1, 2.5)),
+        *({"tree_deeper_tokens": tokens} for tokens in (-1, 10**30)),
+        {"tree_form": "linear"},
+        {"tree_receiver": "both"},
     ]
     for wrong in cases:
         with raises(InputError, param=next(iter(wrong))):
-            Settings(**wrong)
+            SpaceSettings(**wrong)
 
 
 @pytest.mark.parametrize("form", ["scaled", "current", "printed"])
-def test_the_strictest_threshold_that_is_allowed_can_be_computed(form: Form) -> None:
-    steep = Settings(base=1, rate=10, max_depth=1000, form=form)
-    assert steep.threshold(1000, deepest=1000) > 1
+def test_the_strictest_threshold_that_is_allowed_can_be_computed(form: TreeForm) -> None:
+    steep = SpaceSettings(tree_base=1, tree_rate=10, tree_depth=1000, tree_form=form)
+    assert threshold(steep, 1000, deepest=1000) > 1

@@ -332,23 +332,22 @@ def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(
     fill(memory)
     memory.tree.settle()
     topics = memory.tree.stats().topics
-    assert memory.tree.replant(base=0.05, max_depth=4).base == 0.05
+    memory.configure(tree_base=0.05, tree_depth=4)
     deep = memory.tree.draw()
     assert memory.tree.stats().topics < topics
     assert memory.tree.stats().max_depth <= 4
     assert {node.made_by for node in summaries(memory)} == {None}
     memory.tree.settle()
     with Memory.open(path, embedder=WordEmbedder()) as again:
-        assert again.tree.settings() == memory.tree.settings()
         again.add("Ana moors the boat", source="more")
         assert again.tree.draw() == memory.tree.draw() != deep
     with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
-        other.tree.replant(base=0.05, max_depth=4)
+        other.configure(tree_base=0.05, tree_depth=4)
         fill(other)
         other.add("Ana moors the boat", source="more")
         shapes = [[node.text for node in one.tree.nodes() if node.leaf] for one in (other, memory)]
         assert shapes[0] == shapes[1]
-    memory.tree.replant(base=0.9)
+    memory.configure(tree_base=0.9)
     assert memory.tree.stats().topics > 6
 
 
@@ -356,15 +355,15 @@ def test_settings_travel_with_an_export_and_nonsense_is_refused(
     memory: Memory, tmp_path: Path
 ) -> None:
     fill(memory)
-    memory.tree.replant(base=0.2, form="printed", route="content")
+    memory.configure(tree_base=0.2, tree_form="printed", tree_route="content")
     with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
         lines = list(memory.export())
         other.import_(lines)
-        assert other.tree.settings() == memory.tree.settings()
-        with pytest.raises(InputError, match="none of a tree"):
-            other.import_([lines[0].replace('"route"', '"rout"'), *lines[1:]])
-    with raises(InputError, param="max_depth"):
-        memory.tree.replant(max_depth=0)
+        assert other.configure() == memory.configure()
+        with pytest.raises(InputError, match="not this version's"):
+            other.import_([lines[0].replace('"tree_route"', '"tree_rout"'), *lines[1:]])
+    with raises(InputError, param="tree_depth"):
+        memory.configure(tree_depth=0)
 
 
 def test_a_tree_that_nobody_uses_costs_no_call(open_memory: Open) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import Open
 from treering import Memory
 from treering.errors import InputError, UnknownName
+from treering.views.choices import CHOICES
 from treering.views.presets import PRESETS
-from treering.views.settings import CHOICES
 
 
 def test_each_preset_is_recognised_by_what_it_sets(memory: Memory) -> None:
@@ -29,7 +29,7 @@ def test_a_value_on_top_of_a_preset_is_no_preset_any_more(memory: Memory) -> Non
 def test_every_value_of_a_preset_names_what_prints_it() -> None:
     for preset in PRESETS.values():
         assert preset.choices.keys() <= set(CHOICES)
-        printed = [*preset.choices.values(), preset.relations, preset.tree]
+        printed = [*preset.choices.values(), preset.relations]
         assert all(len(value.section) > 8 for value in printed if value is not None)
 
 

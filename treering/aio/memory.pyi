@@ -35,7 +35,14 @@ from treering.search.brief import Brief
 from treering.search.context import CountTokens
 from treering.search.relations.registry import Chosen, FitReport, Suggestion
 from treering.search.rerank import Reranker
-from treering.views.choices import Choices, ContextName, DetectorName, JudgeName, Unit
+from treering.views.choices import (
+    Choices,
+    ContextName,
+    DetectorName,
+    JudgeName,
+    SpaceSettings,
+    Unit,
+)
 from treering.views.code.guard.check import CheckReport
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import ALPHA, CodeHit
@@ -51,9 +58,7 @@ from treering.views.facts.view import Fact, FactView
 from treering.views.memos.record import Choice, Memo
 from treering.views.memos.view import Entries, Hits, Memos, MemoView
 from treering.views.search_hooks import Alpha
-from treering.views.settings import SpaceSettings
 from treering.views.tree.node import TreeNode, TreeStats
-from treering.views.tree.settings import Settings, TreeChoices
 from treering.views.tree.shape import ROOT
 from treering.views.tree.view import TreeView
 
@@ -242,8 +247,6 @@ class AsyncMemory:
 class AsyncTree:
     def __init__(self, get: Callable[[], TreeView]) -> None: ...
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None: ...
-    async def replant(self, **choices: Unpack[TreeChoices]) -> Settings: ...
-    async def settings(self) -> Settings: ...
     async def roots(self) -> list[TreeNode]: ...
     async def children(self, number: int) -> list[TreeNode]: ...
     async def node(self, number: int) -> TreeNode: ...

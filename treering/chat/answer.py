@@ -15,8 +15,7 @@ from treering.llm.contract import Message, Usage
 from treering.llm.prompts import load
 from treering.records import Context, Passage
 from treering.search.context import Budget, CountTokens
-from treering.views.choices import PromptName
-from treering.views.settings import SpaceSettings
+from treering.views.choices import PromptName, SpaceSettings
 
 NOT_IN_MEMORY: Final = "It is not in the memory."
 """The reply that the prompt asks for when the passages do not hold the answer."""

@@ -34,8 +34,9 @@ from treering.search.context import Budget, CountTokens
 from treering.search.marks import Quote
 from treering.sharing import AskedSpaces, SpacesBeside
 from treering.text import check_text
+from treering.views.choices import SpaceSettings
 from treering.views.registry import Views
-from treering.views.settings import SpaceSettings, settings_of
+from treering.views.settings import settings_of
 
 log = logging.getLogger("treering")
 

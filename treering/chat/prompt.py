@@ -11,8 +11,8 @@ from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.records import Entry
 from treering.search.context import CountTokens
+from treering.views.choices import SpaceSettings
 from treering.views.memos.record import speaker_line
-from treering.views.settings import SpaceSettings
 
 MESSAGE_TOKENS: Final = 5  # of a chat template around a message
 NOTHING: Final = "None."

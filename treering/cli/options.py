@@ -127,9 +127,9 @@ def options_of(method: Callable[..., Any], *names: str, **texts: Any) -> Any:
     return option_group(make_dataclass(method.__name__, options, frozen=True), **texts)
 
 
-def settings_group(table: type) -> Any:
-    """Return a group with an option for each setting of a table, by default None."""
-    names = settings_by_name(table)
+def settings_group() -> Any:
+    """Return a group with an option for each setting of a space, by default None."""
+    names = settings_by_name()
     options = [(name, kind | None, field(default=None)) for name, (kind, _) in names.items()]
     texts = {
         name: opt(
@@ -141,7 +141,7 @@ def settings_group(table: type) -> Any:
         )
         for name, (_, setting) in names.items()
     }
-    return option_group(make_dataclass(table.__name__, options, frozen=True), **texts)
+    return option_group(make_dataclass("Choices", options, frozen=True), **texts)
 
 
 def command(

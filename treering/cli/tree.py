@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
 import typer
 
-from treering.cli.options import command, group, opt, settings_group
+from treering.cli.options import group, opt
 from treering.cli.output import note, plural, printable, to_json
 from treering.cli.run import Run
 from treering.cli.subapps import Group
 from treering.views.tree.node import outline
-from treering.views.tree.settings import TreeChoices
 from treering.views.tree.shape import ROOT
 from treering.views.tree.store import UNPLACED
 
@@ -30,7 +26,9 @@ def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
         if stats:
             figures = memory.tree.stats()
             shape = f"{figures.nodes} nodes, {figures.topics} topics, {figures.max_depth} levels"
-            run.out.emit(figures, f"{shape}, {_pending_text(figures.pending)}")
+            run.out.emit(
+                figures, f"{shape}, {plural(figures.pending, 'summary', 'summaries')} pending"
+            )
             return
         nodes = memory.tree.nodes(root)
         waiting = 0 if nodes else memory.stats().pending.get(UNPLACED, 0)
@@ -43,23 +41,3 @@ def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
     if not nodes:
         texts = f": `treering settle` places {plural(waiting, 'text', 'texts')}" if waiting else ""
         note(f"the tree is empty{texts}")
-
-
-if TYPE_CHECKING:
-    Growth = Any
-else:
-    Growth = settings_group(TreeChoices)
-
-
-@command(app)
-def replant(run: Run, growth: Growth) -> None:
-    """Grow the whole tree again by other settings, which the space keeps."""
-    with run.memory() as memory:
-        settings = memory.tree.replant(**asdict(growth))
-        pending = memory.tree.stats().pending
-    which = "it" if pending == 1 else "them"
-    run.out.emit(settings, f"{_pending_text(pending)}; `treering settle` makes {which}")
-
-
-def _pending_text(count: int) -> str:
-    return f"{plural(count, 'summary', 'summaries')} pending"

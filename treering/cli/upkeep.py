@@ -19,7 +19,6 @@ from treering.cli.run import Run
 from treering.cli.subapps import Group
 from treering.errors import UnknownSpace
 from treering.records import Stats
-from treering.views.choices import Choices
 
 if TYPE_CHECKING:
     from treering.memory import Memory
@@ -31,7 +30,7 @@ app = typer.Typer(cls=Group, add_completion=False, no_args_is_help=True)
 if TYPE_CHECKING:
     Chosen = Any
 else:
-    Chosen = settings_group(Choices)
+    Chosen = settings_group()
 
 
 @command(

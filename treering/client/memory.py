@@ -84,7 +84,7 @@ class _View:
 
 
 @calls.remote
-@calls.without("settings", "settle")
+@calls.without("settle")
 class RemoteTree(_View, TreeView):
     """``memory.tree`` of a memory on a server."""
 

@@ -19,8 +19,8 @@ from treering.journal.tombstones import Tombstone
 from treering.journal.writing import AppendResult, Draft
 from treering.records import Receipt
 from treering.views.memos import changes
+from treering.views.settings import choices_of
 from treering.views.tree import store as tree_store
-from treering.views.tree.settings import load_tree_settings
 
 log = logging.getLogger("treering")
 
@@ -69,7 +69,7 @@ class Plan:
             return
         before = ledger.settings(writer)
         ledger.save_settings(writer, self.settings)
-        if load_tree_settings(before) != load_tree_settings(self.settings):
+        if choices_of(before).growth != choices_of(self.settings).growth:
             tree_store.fell(writer)
 
 

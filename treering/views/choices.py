@@ -1,13 +1,14 @@
-"""The settings of a space as a table: the name, type, limits and help of each.
+"""The settings of a space: the name, type, default, limits and help of each.
 
-``Memory.configure``, ``treering configure`` and ``POST /v1/configure`` take ``Choices``.
+``Memory.configure``, ``treering configure`` and ``POST /v1/configure`` take ``Choices``. A preset
+(``treering.views.presets``) sets all of them as a paper prints it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import NoneType
 from typing import (
@@ -23,8 +24,9 @@ from typing import (
 )
 
 from treering.errors import InputError
-from treering.records import ChatUnit, Level, Mode, Order
-from treering.split.text import OVERLAP_LINES, WINDOW_LINES
+from treering.records import ChatUnit, Kind, Level, Mode, Order
+from treering.split.text import OVERLAP_LINES, WINDOW_LINES, FragmentSize
+from treering.views.code.rounds.session import SAME_INTENT
 
 PolicyName = Literal["auto", "window", "fragments", "nodes", "memo"]
 
@@ -57,11 +59,38 @@ ContextName = Literal["selected", "added", "static"]
 once merged in (without CtxAST), ``static`` keeps what the first round retrieved (without CtxMem).
 """
 
+TreeForm = Literal["scaled", "current", "printed"]
+"""Of MemTree's threshold. ``scaled`` is that of A.1.3; "the maximum depth of the tree" can also be
+read as the depth that the tree has by now: ``current``. ``printed`` is that of the main text; with
+the paper's own 0.4 and 0.5 it passes 1 at depth 2, against the depth of 13 that the paper reports.
+"""
+
+TreeRoute = Literal["content", "leaves"]
+"""``content`` is the paper's. ``leaves`` takes the mean cosine to the leaves below a summary
+(appendix B), so that the shape depends on nothing but the leaves and their order."""
+
+TreeReceiver = Literal["merged", "kept"]
+"""Of section 3.1, and of algorithm 1 as printed."""
+
+TreeSettling = Literal["later", "each"]
+"""``each`` is the paper's online tree: ``settle()`` inserts one text, writes and embeds all
+summaries above it, and then inserts the next."""
+
+TreeClaims = Literal["supported", "all"]
+
 Unit = str
 """``blocks`` along definitions, ``windows`` of 20 lines that overlap by 10, or others, such as
 ``windows 30/15``."""
 
 _WINDOWS: Final = re.compile(r"windows(?: ([0-9]{1,4})/([0-9]{1,4}))?")
+
+MOST_TOKENS: Final = 1_000_000
+"""More than any model writes."""
+
+SUMMARY_TOKENS: Final = 128
+"""The bundled embedder reads 256 tokens and represents short texts best."""
+
+OWN: Final = "own"
 
 MAX_K: Final = 1_000
 """Hits of a search that does not say how many: to get all entries, page through them."""
@@ -75,105 +104,6 @@ class Setting:
     least: float | None = None
     most: float | None = None
     metavar: str | None = None
-
-
-class Choices(TypedDict, total=False):
-    """The settings of a space that have one value each. None leaves a setting as it is."""
-
-    fragment: Annotated[
-        str | None, Setting("The most of a fragment of text, such as '500 words'.", metavar="SIZE")
-    ]
-    mode: Annotated[Mode | None, Setting("How search scores a text itself.")]
-    level: Annotated[Level | None, Setting("Whether texts are found, summaries, or all.")]
-    method: Annotated[
-        TreeMethod | None,
-        Setting("Find the best nodes of the whole tree, or of each level below the last best."),
-    ]
-    least: Annotated[
-        float | None, Setting("The least cosine of nodes of the tree that are found.", -1, 1)
-    ]
-    k: Annotated[
-        int | None,
-        Setting(
-            "Hits of a search, 10 if it is not set, and the most that a prompt shows.", 1, MAX_K
-        ),
-    ]
-    order: Annotated[
-        Order | None, Setting("Show passages in reading order, or the best first and each whole.")
-    ]
-    budget: Annotated[
-        str | None,
-        Setting("The most that passages or a prompt have, such as '4000 words'.", metavar="SIZE"),
-    ]
-    relations: Annotated[
-        str | None,
-        Setting(
-            "Relations and weights by kind: 'chat: context(w=0.8) @ 0.5; text: none'.",
-            metavar="SPEC",
-        ),
-    ]
-    prompt: Annotated[PromptName | None, Setting("The prompt of answers and chats.")]
-    chat_unit: Annotated[
-        ChatUnit | None, Setting("What search ranks of chats: messages, or each with its replies.")
-    ]
-    policy: Annotated[
-        PolicyName | None, Setting("What a chat shows the model besides the message.")
-    ]
-    whole_tokens: Annotated[
-        int | None, Setting("Tokens up to which a chat is shown whole.", 0, 1_000_000)
-    ]
-    whole_rounds: Annotated[
-        int | None, Setting("Rounds up to which a chat is shown whole.", 0, 1_000)
-    ]
-    wording: Annotated[
-        Wording | None, Setting("The prompts that memos are written and answered from by.")
-    ]
-    noto: Annotated[
-        NotoPlace | None,
-        Setting('Where "None of the others" is when a model chooses memos.'),
-    ]
-    memo_lines: Annotated[
-        int | None, Setting("Lines of a conversation that need no memo yet.", 1, 1_000)
-    ]
-    memo_tokens: Annotated[
-        int | None, Setting("Tokens of a conversation that need no memo yet.", 1, 1_000_000)
-    ]
-    temperature: Annotated[float | None, Setting("Of answers, replies in a chat, and memos.", 0, 2)]
-    agents: Annotated[
-        AgentWrites | None,
-        Setting("Whether texts that agents remember over MCP are added, or wait for approval."),
-    ]
-    judge: Annotated[JudgeName | None, Setting("What decides whether a round is shown more code.")]
-    detector: Annotated[
-        DetectorName | None, Setting("What finds that a draft of code undoes earlier rounds.")
-    ]
-    context: Annotated[ContextName | None, Setting("The context memory of rounds, or parts of it.")]
-    alike: Annotated[
-        float | None, Setting("The least cosine of two instructions with one intent.", 0, 1)
-    ]
-    block_alpha: Annotated[
-        float | None, Setting("The code relation's weight in the code that rounds see.", 0, 10)
-    ]
-    documents: Annotated[int | None, Setting("Definitions that a round of code looks up.", 1, 100)]
-    aside: Annotated[
-        bool | None,
-        Setting("Whether code search counts tests, and files without code, half."),
-    ]
-    unit: Annotated[
-        Unit | None,
-        Setting(
-            "How files of code are cut when first indexed: blocks, windows, or 'windows 30/15'.",
-            metavar="UNIT",
-        ),
-    ]
-    edges: Annotated[
-        str | None,
-        Setting(
-            "Weights of the code graph when it is next indexed: 'syntax=0.5, folder=0.3, root=1, "
-            "call=0.8'.",
-            metavar="SPEC",
-        ),
-    ]
 
 
 @cache
@@ -225,20 +155,240 @@ def parse_edges(text: str) -> EdgeWeights:
     return weights
 
 
+@dataclass(frozen=True, slots=True)
+class SpaceSettings:
+    """How a space is searched, talked with and written, with the help of each setting.
+
+    ``preset`` is the preset that gives all of these, or ``own``. If it is None, ``k`` is 10 for a
+    search, and as many as fit for a prompt; ``budget`` is that of each call; ``temperature`` is 0,
+    and 0.2 for chats. ``relations`` are written ``name(parameters) @ weight``, by kind of content.
+
+    A tree is not deeper than ``tree_depth``: a deeper insert becomes a sibling. The paper gives no
+    value; its deepest tree has 15 levels. Without a limit and without a model, summaries have the
+    median length of the paper's.
+    """
+
+    preset: str = OWN
+    fragment: Annotated[
+        str, Setting("The most of a fragment of text, such as '500 words'.", metavar="SIZE")
+    ] = str(FragmentSize())
+    mode: Annotated[Mode, Setting("How search scores a text itself.")] = "hybrid"
+    level: Annotated[Level, Setting("Whether texts are found, summaries, or all.")] = "texts"
+    method: Annotated[
+        TreeMethod,
+        Setting("Find the best nodes of the whole tree, or of each level below the last best."),
+    ] = "collapsed"
+    least: Annotated[
+        float | None, Setting("The least cosine of nodes of the tree that are found.", -1, 1)
+    ] = None
+    k: Annotated[
+        int | None,
+        Setting(
+            "Hits of a search, 10 if it is not set, and the most that a prompt shows.", 1, MAX_K
+        ),
+    ] = None
+    order: Annotated[
+        Order, Setting("Show passages in reading order, or the best first and each whole.")
+    ] = "reading"
+    budget: Annotated[
+        str | None,
+        Setting("The most that passages or a prompt have, such as '4000 words'.", metavar="SIZE"),
+    ] = None
+    relations: Annotated[
+        Mapping[Kind, tuple[str, ...]],
+        Setting(
+            "Relations and weights by kind: 'chat: context(w=0.8) @ 0.5; text: none'.",
+            metavar="SPEC",
+        ),
+    ] = field(default_factory=dict)
+    prompt: Annotated[PromptName, Setting("The prompt of answers and chats.")] = "own"
+    chat_unit: Annotated[
+        ChatUnit,
+        Setting(
+            "What search ranks of chats, and a leaf of the tree is: a message, or one with its "
+            "replies."
+        ),
+    ] = "messages"
+    policy: Annotated[PolicyName, Setting("What a chat shows the model besides the message.")] = (
+        "auto"
+    )
+    whole_tokens: Annotated[
+        int, Setting("Tokens up to which a chat is shown whole.", 0, 1_000_000)
+    ] = 1_000
+    whole_rounds: Annotated[int, Setting("Rounds up to which a chat is shown whole.", 0, 1_000)] = (
+        10
+    )
+    wording: Annotated[
+        Wording, Setting("The prompts that memos are written and answered from by.")
+    ] = "plain"
+    noto: Annotated[
+        NotoPlace, Setting('Where "None of the others" is when a model chooses memos.')
+    ] = "first"
+    memo_lines: Annotated[
+        int, Setting("Lines of a conversation that need no memo yet.", 1, 1_000)
+    ] = 10
+    memo_tokens: Annotated[
+        int, Setting("Tokens of a conversation that need no memo yet.", 1, 1_000_000)
+    ] = 1_024
+    temperature: Annotated[
+        float | None, Setting("Of answers, replies in a chat, and memos.", 0, 2)
+    ] = None
+    agents: Annotated[
+        AgentWrites,
+        Setting("Whether texts that agents remember over MCP are added, or wait for approval."),
+    ] = "add"
+    tree_base: Annotated[
+        float, Setting("The tree's threshold at the root, a cosine; lower is deeper.", -1, 1)
+    ] = 0.4
+    tree_rate: Annotated[
+        float, Setting("How much the tree's threshold rises with the depth.", 0, 10)
+    ] = 0.5
+    tree_depth: Annotated[int, Setting("Levels of the tree at most.", 1, 1_000)] = 16
+    tree_form: Annotated[
+        TreeForm,
+        Setting(
+            "Of the tree's threshold: printed is of the paper's main text; scaled, by tree_depth, "
+            "and current, by the depth that the tree has, are of its appendix."
+        ),
+    ] = "scaled"
+    tree_route: Annotated[
+        TreeRoute,
+        Setting("Compare texts with a summary's own text, or with the leaves below it."),
+    ] = "leaves"
+    tree_receiver: Annotated[
+        TreeReceiver,
+        Setting("Whether the node that gets a new leaf merges it into its own text."),
+    ] = "merged"
+    tree_tokens: Annotated[
+        int, Setting("Tokens of a topmost summary; 0 for no limit.", 0, MOST_TOKENS)
+    ] = SUMMARY_TOKENS
+    tree_deeper_tokens: Annotated[
+        int, Setting("As many more for each level of the tree below.", 0, MOST_TOKENS)
+    ] = 0
+    tree_settle: Annotated[
+        TreeSettling,
+        Setting("Insert all texts at once, or each after the summaries of the last."),
+    ] = "later"
+    tree_claims: Annotated[
+        TreeClaims,
+        Setting("Store the supported sentences of a model's summary, or all of them."),
+    ] = "supported"
+    judge: Annotated[JudgeName, Setting("What decides whether a round is shown more code.")] = (
+        "names"
+    )
+    detector: Annotated[
+        DetectorName, Setting("What finds that a draft of code undoes earlier rounds.")
+    ] = "rules"
+    context: Annotated[ContextName, Setting("The context memory of rounds, or parts of it.")] = (
+        "selected"
+    )
+    alike: Annotated[
+        float, Setting("The least cosine of two instructions with one intent.", 0, 1)
+    ] = SAME_INTENT
+    block_alpha: Annotated[
+        float, Setting("The code relation's weight in the code that rounds see.", 0, 10)
+    ] = 0.5
+    documents: Annotated[int, Setting("Definitions that a round of code looks up.", 1, 100)] = 5
+    aside: Annotated[
+        bool, Setting("Whether code search counts tests, and files without code, half.")
+    ] = True
+    unit: Annotated[
+        Unit,
+        Setting(
+            "How files of code are cut when first indexed: blocks, windows, or 'windows 30/15'.",
+            metavar="UNIT",
+        ),
+    ] = "blocks"
+    edges: Annotated[
+        str,
+        Setting(
+            "Weights of the code graph when it is next indexed: 'syntax=0.5, folder=0.3, root=1, "
+            "call=0.8'.",
+            metavar="SPEC",
+        ),
+    ] = str(EdgeWeights())
+
+    def __post_init__(self) -> None:
+        for name in CHOICES:
+            if (value := getattr(self, name)) is not None:
+                check_setting(name, value)
+        FragmentSize.parse(self.fragment)
+        window_of(self.unit)
+        parse_edges(self.edges)
+        if self.budget is not None:
+            FragmentSize.parse(self.budget, "the budget")
+
+    @property
+    def growth(self) -> tuple[object, ...]:
+        """The settings that shape the tree: with others, it grows again from the first text."""
+        return self.chat_unit, *(getattr(self, name) for name in TREE)
+
+
+class Choices(TypedDict, total=False):
+    """The settings of a space. None leaves a setting as it is."""
+
+    fragment: str | None
+    mode: Mode | None
+    level: Level | None
+    method: TreeMethod | None
+    least: float | None
+    k: int | None
+    order: Order | None
+    budget: str | None
+    relations: str | None
+    prompt: PromptName | None
+    chat_unit: ChatUnit | None
+    policy: PolicyName | None
+    whole_tokens: int | None
+    whole_rounds: int | None
+    wording: Wording | None
+    noto: NotoPlace | None
+    memo_lines: int | None
+    memo_tokens: int | None
+    temperature: float | None
+    agents: AgentWrites | None
+    tree_base: float | None
+    tree_rate: float | None
+    tree_depth: int | None
+    tree_form: TreeForm | None
+    tree_route: TreeRoute | None
+    tree_receiver: TreeReceiver | None
+    tree_tokens: int | None
+    tree_deeper_tokens: int | None
+    tree_settle: TreeSettling | None
+    tree_claims: TreeClaims | None
+    judge: JudgeName | None
+    detector: DetectorName | None
+    context: ContextName | None
+    alike: float | None
+    block_alpha: float | None
+    documents: int | None
+    aside: bool | None
+    unit: Unit | None
+    edges: str | None
+
+
+CHOICES: Final = tuple(name for name in Choices.__annotations__ if name != "relations")
+"""The settings that have one value each."""
+
+TREE: Final = tuple(name for name in CHOICES if name.startswith("tree_"))
+"""The settings that, once one of them is chosen, begin a tree."""
+
+
 @cache
-def settings_by_name(table: type = Choices) -> Mapping[str, tuple[Any, Setting]]:
-    """The type of each setting of a table, without None, and its limits and help."""
+def settings_by_name() -> Mapping[str, tuple[Any, Setting]]:
+    """The type of each setting that ``configure`` takes, without None, and its limits and help."""
+    helps = get_type_hints(SpaceSettings, include_extras=True)
     found = {}
-    for name, hint in get_type_hints(table, include_extras=True).items():
-        optional, setting = get_args(hint)
-        [kind] = [part for part in get_args(optional) if part is not NoneType]
-        found[name] = kind, setting
+    for name, hint in get_type_hints(Choices).items():
+        [kind] = [part for part in get_args(hint) if part is not NoneType]
+        found[name] = kind, helps[name].__metadata__[0]
     return found
 
 
-def check_setting(name: str, value: object, table: type = Choices) -> None:
-    """Raise InputError unless ``value`` fits the type and limits of a setting of a table."""
-    kind, setting = settings_by_name(table)[name]
+def check_setting(name: str, value: object) -> None:
+    """Raise InputError unless ``value`` fits the type and limits of a setting."""
+    kind, setting = settings_by_name()[name]
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
             raise InputError(

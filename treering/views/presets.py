@@ -20,9 +20,7 @@ from treering.search.relations.decay import ContextRelation
 from treering.search.relations.registry import CONFIGURED, as_texts, without_fitted
 from treering.search.relations.semantic import Semantic
 from treering.views import settings
-from treering.views.settings import OWN, SpaceSettings
-from treering.views.tree.settings import Settings as TreeSettings
-from treering.views.tree.settings import with_tree_settings
+from treering.views.choices import OWN, SpaceSettings
 
 DEFAULT: Final = "default"
 
@@ -39,7 +37,7 @@ class Preset:
     """The settings of one experiment of a paper.
 
     ``kinds`` are the kinds of content it is for. ``relations`` are those of each kind, None for our
-    own; ``choices`` are ``settings.CHOICES`` by name.
+    own; ``choices`` are those of ``CHOICES``.
     """
 
     name: str
@@ -47,7 +45,6 @@ class Preset:
     kinds: tuple[Kind, ...] = KINDS
     choices: Mapping[str, Printed] = field(default_factory=dict)
     relations: Printed | None = None
-    tree: Printed | None = None
 
     def as_settings(self) -> dict[str, Any]:
         """The settings of a space that has this preset and nothing else."""
@@ -55,8 +52,6 @@ class Preset:
         if self.relations is not None:
             related: Mapping[Kind, Sequence[Weighted]] = self.relations.value
             stored[CONFIGURED] = {kind: as_texts(weighted) for kind, weighted in related.items()}
-        if self.tree is not None:
-            stored = with_tree_settings(stored, self.tree.value)
         if self.choices:
             stored[CHOICES] = {name: given.value for name, given in self.choices.items()}
         return stored
@@ -71,28 +66,18 @@ _STORY: Final[Mapping[str, Printed]] = {
     "prompt": Printed("fragrel", "FragRel prompt 1"),
     "temperature": Printed(1.0, "FragRel B.1: the temperature is 1.0"),
 }
-_MEMTREE_TREE: Final = Printed(
-    TreeSettings(
-        base=0.4,
-        rate=0.5,
-        route="content",
-        summary_tokens=0,
-        settle="each",
-        claims="all",
-    ),
-    "MemTree 3.1, A.1.2 and A.1.3: compared by the embedding of a text as it was written, and "
-    "without a limit; written after each insert",
-)
-_MEMTREE_CHAT: Final = Printed(
-    replace(_MEMTREE_TREE.value, chat_unit="rounds"),
-    "MemTree A.2.1: each round individually, without any chunking; the rest as for documents",
-)
 _COLLAPSED: Final[Mapping[str, Printed]] = {
     "mode": Printed("dense", "MemTree 3.2: cosine against every node"),
     "level": Printed("all", "MemTree 3.2: collapsed retrieval"),
     "order": Printed("score", "MemTree 3.2: sorted by similarity"),
     "prompt": Printed("memtree", "MemTree A.2.2"),
     "policy": Printed("nodes", "MemTree A.2.2: based solely on the retrieved content"),
+    "tree_base": Printed(0.4, "MemTree A.1.3: the base threshold is 0.4"),
+    "tree_rate": Printed(0.5, "MemTree A.1.3: the rate is 0.5"),
+    "tree_route": Printed("content", "MemTree 3.1: compared by the embedding of a text"),
+    "tree_tokens": Printed(0, "MemTree A.1.2: without a limit"),
+    "tree_settle": Printed("each", "MemTree 3.1: written after each insert"),
+    "tree_claims": Printed("all", "MemTree 3.1: the text as it was written"),
 }
 _LONG: Final[Mapping[str, Printed]] = {
     **_COLLAPSED,
@@ -156,7 +141,6 @@ _ALL: Final = (
             "fragment": Printed("1024 tokens", "MemTree A.2.1: MultiHop RAG"),
         },
         relations=_UNRELATED,
-        tree=_MEMTREE_TREE,
     ),
     Preset(
         "memtree-story",
@@ -167,7 +151,6 @@ _ALL: Final = (
             "fragment": Printed("512 tokens", "MemTree A.2.1: QuALITY"),
         },
         relations=_UNRELATED,
-        tree=_MEMTREE_TREE,
     ),
     Preset(
         "memtree-chat",
@@ -177,10 +160,9 @@ _ALL: Final = (
             **_COLLAPSED,
             "k": Printed(3, "MemTree A.1.4: k = 3"),
             "budget": Printed("1000 tokens", "MemTree A.1.4: a context length of 1000 tokens"),
-            "chat_unit": Printed("rounds", "MemTree A.2.1: each round individually"),
+            "chat_unit": Printed("rounds", "MemTree A.2.1: each round, without any chunking"),
         },
         relations=_UNRELATED,
-        tree=_MEMTREE_CHAT,
     ),
     Preset(
         "memochat",

@@ -28,7 +28,7 @@ from treering.journal import blocks, entries, ledger, storage, vector_blocks
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Context, Filter, Hit, Level, Mode, Progress, Stats
-from treering.search.context import CountTokens
+from treering.search.context import CountTokens, Layout
 from treering.search.relations.contract import Plan
 from treering.search.relations.registry import (
     CONFIGURED,
@@ -41,6 +41,7 @@ from treering.search.relations.registry import (
 from treering.search.searcher import Search, Searcher
 from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
+from treering.views.choices import SpaceSettings
 from treering.views.code.rounds.changes import CodeChanges
 from treering.views.contract import Resources, View, attribute_errors
 from treering.views.erase import Eraser
@@ -55,7 +56,6 @@ from treering.views.fragments.cut import Deriver
 from treering.views.fragments.table import Table
 from treering.views.memos.view import MemoRows, MemoView
 from treering.views.search_hooks import Alpha, Marking, Planner
-from treering.views.settings import SpaceSettings
 from treering.views.settle import Settler, outdated_views
 from treering.views.tree import store as tree_store
 from treering.views.tree.hits import Retrieval
@@ -304,7 +304,7 @@ class Views:
 
     def grow_tree(self) -> None:
         """Let a tree that settles after each text do so. Failed work stays queued."""
-        if self._tree.settings().settle == "each":
+        if self._tree._grower.settings().tree_settle == "each":
             with _log_delays("summaries"):
                 self._tree.settle()
 
@@ -369,7 +369,7 @@ class Views:
         cites: bool = True,
     ) -> Context:
         """Passages for a query as the settings of the space say."""
-        layout = settings.layout(cites)
+        layout = Layout(settings.k, settings.order, cites)
         if settings.level != "texts":
             how = Retrieval(settings.level, settings.method, settings.least)
             asked = (query, condition, mode, plan, budget, count, least)
@@ -417,7 +417,7 @@ class Views:
             changed = presets.configure(stored, preset, given)
             before, after = presets.read(stored), presets.read(changed)
             ledger.save_settings(writer, changed)
-            if before.tree != after.tree:
+            if before.growth != after.growth:
                 tree_store.fell(writer)
         return after
 
@@ -427,7 +427,7 @@ class Views:
         """How searches of the space score, for trials of relations. Raises InputError."""
         from treering.views.fit import Scoring
 
-        fragments, chosen = self.searcher.snapshot(), settings.choices_of(ledger.settings(reader))
+        fragments, chosen = self.searcher.snapshot(), settings.settings_in(reader)
         if fragments is None:
             raise InputError(f"space {self._space.name!r} is empty; add something first")
         rows, row_of = fragments, np.arange(len(fragments))

@@ -10,7 +10,7 @@ import typer
 from treering.cli.options import command
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
-from treering.views.tree.settings import Route
+from treering.views.choices import TreeRoute
 from treering_bench.models import kept_model
 from treering_bench.options import (
     REPLIES,
@@ -66,7 +66,7 @@ def tree(
                 measured = written_tree(chosen, data, texts, model, preset, writer)
         figures.show("tree", measured, data, settings)
         return
-    routes: tuple[Route, ...] = ("leaves", "content") if content else ("leaves",)
+    routes: tuple[TreeRoute, ...] = ("leaves", "content") if content else ("leaves",)
     shapes = []
     for grown in read_as(name, data, tree_shapes(chosen, data, texts, model, routes, every)):
         shapes.append(grown)

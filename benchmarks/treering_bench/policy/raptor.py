@@ -15,8 +15,8 @@ import numpy as np
 from scipy.cluster.vq import kmeans2
 
 from treering.arrays import Floats
+from treering.views.choices import SUMMARY_TOKENS
 from treering.views.tree.aggregate import central_sentences
-from treering.views.tree.settings import SUMMARY_TOKENS
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.policy.contract import RetrievalPolicy
 from treering_bench.space import ScoredPassage, TaskSpace

@@ -20,8 +20,8 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.text import with_speaker
+from treering.views.choices import SUMMARY_TOKENS, SpaceSettings, TreeRoute
 from treering.views.tree.aggregate import central_sentences
-from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings
 from treering.views.tree.shape import ROOT, Insertion, Tree
 from treering_bench.registry import Benchmark
 from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
@@ -47,7 +47,7 @@ class TreeShape:
 
     corpus: str
     base: float
-    route: Route
+    route: TreeRoute
     nodes: int
     topics: int
     depths: tuple[float, float, float]
@@ -84,7 +84,7 @@ def tree_shapes(
     path: Path,
     most: int,
     embedder: Embedder,
-    routes: Sequence[Route],
+    routes: Sequence[TreeRoute],
     every: int,
 ) -> Iterator[TreeShape]:
     """The shapes of the trees of a benchmark's texts, by θ0 and route.
@@ -98,7 +98,7 @@ def tree_shapes(
     best = otd_revenue(vectors)
     for base in BASES:
         for route in routes:
-            tree = Tree(embedder.dimension, Settings(base=base, route=route))
+            tree = Tree(embedder.dimension, SpaceSettings(tree_base=base, tree_route=route))
             merged, inserts = _grow(tree, texts, vectors, embedder, every)
             yield _shape_of(benchmark.name, base, tree, inserts, merged, best)
 
@@ -118,7 +118,7 @@ def _grow(
         dirty.update(insert.path)
         if (index + 1) % every == 0 or index == len(vectors) - 1:
             summaries += len(dirty)
-            if tree.settings.route == "content" and dirty:
+            if tree.settings.tree_route == "content" and dirty:
                 deepest_first = sorted(dirty, key=tree.depth, reverse=True)
                 _summarise(tree, text_of, deepest_first, embedder)
             dirty.clear()
@@ -147,7 +147,7 @@ def _shape_of(
     return TreeShape(
         corpus=corpus,
         base=base,
-        route=tree.settings.route,
+        route=tree.settings.tree_route,
         nodes=len(tree),
         topics=topics,
         depths=(float(low), float(middle), float(high)),

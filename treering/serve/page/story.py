@@ -103,7 +103,7 @@ def tree_part(
     tree = memory_parts(memory).views.tree_so_far(PLACING_S if place else 0.0)
     nodes = tree.children(number)
     branches = label_nodes(tree, nodes[offset : offset + limit])
-    waiting = 0 if tree.settings().settle == "each" else tree._grower.count_unplaced()
+    waiting = 0 if tree._grower.settings().tree_settle == "each" else tree._grower.count_unplaced()
     return TreePart(branches, offset, len(nodes), waiting)
 
 

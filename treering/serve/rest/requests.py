@@ -135,13 +135,12 @@ def _fields(
         if name not in left_out and parameter.kind is not Parameter.VAR_KEYWORD
     }
     if "choices" in hints:
-        [table] = get_args(hints["choices"])
         fields |= {
             name: (
                 (kind if kind is str else _NARROWER.get(name, kind)) | None,
                 Field(None, description=setting.help),
             )
-            for name, (kind, setting) in settings_by_name(table).items()
+            for name, (kind, setting) in settings_by_name().items()
         }
     return fields
 

@@ -22,12 +22,12 @@ from treering.journal.space import Space
 from treering.llm.contract import LLM
 from treering.records import Entry, Progress
 from treering.search.terms import terms
+from treering.views.choices import SpaceSettings
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.memos import changes, store, write
 from treering.views.memos.record import NOTO, Claim, speaker_line
 from treering.views.memos.store import NewMemo
 from treering.views.memos.write import Part, Partition
-from treering.views.settings import SpaceSettings
 from treering.views.support import SupportCheck
 
 EXCHANGE: Final = 2

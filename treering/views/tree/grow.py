@@ -15,6 +15,8 @@ from treering.journal import damage, ledger, vector_blocks, work
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceWriter
 from treering.search.snapshot import Snapshot
+from treering.views.choices import TREE, SpaceSettings
+from treering.views.settings import settings_in, settings_of
 from treering.views.tree import store
 from treering.views.tree.leaves import (
     NewLeaf,
@@ -23,12 +25,6 @@ from treering.views.tree.leaves import (
     leaf_by_digest,
     new_leaves,
     put_leaf,
-)
-from treering.views.tree.settings import (
-    Settings,
-    is_chosen,
-    tree_settings,
-    with_tree_settings,
 )
 from treering.views.tree.shape import ROOT, Insertion, Tree
 from treering.views.tree.store import TreeState
@@ -66,7 +62,7 @@ class Grower:
             return
         end = None if seconds is None else time.monotonic() + seconds
         size = BATCH_VECTORS if end is None else SHORT_BATCH_VECTORS
-        if self.settings().settle == "each":
+        if self.settings().tree_settle == "each":
             size = 0
         while self._grow_batch(size):
             if end is not None and time.monotonic() >= end:
@@ -84,20 +80,12 @@ class Grower:
     def is_used(self) -> bool:
         """Whether the tree of the space has ever been grown, or its settings chosen."""
         with self._space.read() as reader:
-            return store.state(reader) is not None or is_chosen(reader)
+            chosen = ledger.settings(reader).get(ledger.CHOICES, {})
+            return store.state(reader) is not None or not chosen.keys().isdisjoint(TREE)
 
-    def settings(self) -> Settings:
-        """How the space's tree grows."""
-        with self._space.read() as reader:
-            return tree_settings(reader)
-
-    def replant(self, settings: Settings) -> None:
-        """Drop the tree and its summaries, and grow it again by these settings."""
-        with self._lock, self._space.write() as writer:
-            before = ledger.settings(writer)
-            ledger.save_settings(writer, with_tree_settings(before, settings))
-            store.fell(writer)
-        self.grow()
+    def settings(self) -> SpaceSettings:
+        """The settings of the space, by which its tree grows."""
+        return settings_of(self._space)
 
     @contextmanager
     def read(self) -> Iterator[tuple[SpaceReader, Tree]]:
@@ -179,7 +167,7 @@ class Grower:
         stored = store.state(reader) or TreeState(model.id, 0, ROOT + 1, 0)
         if stored.model != model.id:
             stored = replace(stored, model=model.id, mark=0)
-        settings = tree_settings(reader)
+        settings = settings_in(reader)
         # Another process may have changed the rows; the revision in ``stored`` says so.
         if self._tree is None or (stored, settings) != (self._state, self._tree.settings):
             with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):
@@ -202,7 +190,7 @@ def _mark(reader: Reader, model: EmbeddingModel) -> int:
     return stored.mark if stored and stored.model == model.id else 0
 
 
-def _load(reader: Reader, model: EmbeddingModel, settings: Settings, bound: int) -> Tree:
+def _load(reader: Reader, model: EmbeddingModel, settings: SpaceSettings, bound: int) -> Tree:
     nodes = store.nodes(reader)
     leaves = [node.number for node in nodes if node.leaf]
     vectors = (
@@ -234,7 +222,7 @@ def _attach(writer: Writer, tree: Tree, new: Sequence[NewLeaf]) -> None:
 
 def _summaries_to_update(tree: Tree, inserted: Insertion) -> Sequence[int]:
     """The summaries that take in a new leaf: all above it, or as the settings say."""
-    if tree.settings.receiver == "merged" or inserted.split is not None:
+    if tree.settings.tree_receiver == "merged" or inserted.split is not None:
         return inserted.path  # an expanded leaf gets a text, though not another than it had
     return inserted.path[:-1]
 

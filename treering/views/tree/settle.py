@@ -53,7 +53,7 @@ class SummarySettler:
         self._grower = grower
         self._embedder = embedder
         self._aggregator = aggregator
-        self._keeps_all = grower.settings().claims == "all"
+        self._keeps_all = grower.settings().tree_claims == "all"
         self._check = SupportCheck(embedder)
 
     def run(self, progress: Progress | None = None) -> None:
@@ -139,7 +139,7 @@ class SummarySettler:
             current, entries = None, 1
             if self._from_children(summary):
                 nodes = tree.central(number, MOST_TEXTS)
-                if summary.text is None and tree.settings.receiver == "kept":
+                if summary.text is None and tree.settings.tree_receiver == "kept":
                     nodes = tree.children(number)[:1]  # the leaf that it was
             else:
                 nodes = tree.leaves_since(number, summary.taken)
@@ -148,7 +148,7 @@ class SummarySettler:
             news = _texts(reader, tree, nodes)
             if current is None and not news:
                 return None
-            limit = tree.settings.summary_limit(tree.depth(number))
+            limit = _token_limit(tree, number)
             return _Job(replace(summary, taken=tree.bound - 1), current, news, entries, limit)
 
     def _store(self, results: list[tuple[_Job, Aggregate]]) -> None:
@@ -185,6 +185,13 @@ class SummarySettler:
                 number = job.summary.number
                 if number in summaries and summaries[number].generation == job.summary.generation:
                     work.note_failure(writer, writer.space, store.SUMMARIES, [number], str(error))
+
+
+def _token_limit(tree: Tree, number: int) -> int | None:
+    """The most tokens of a summary; None for no limit."""
+    settings = tree.settings
+    deeper = settings.tree_deeper_tokens * (tree.depth(number) - 1)
+    return settings.tree_tokens + deeper if settings.tree_tokens else None
 
 
 def _texts(reader: Reader, tree: Tree, nodes: list[int]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ of creation and never reused, so that a number is an identity.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -14,13 +15,29 @@ import numpy as np
 
 from treering.arrays import Codes, Floats, product
 from treering.errors import DimensionMismatch, InputError, UnknownName, UnknownNode
-from treering.views.tree.settings import Settings
+from treering.views.choices import SpaceSettings
 
 ROOT: Final = 0
 NOWHERE: Final = -1
 
 LEAST_ROWS: Final = 64
 """Rows that the vectors of a tree have room for at first."""
+
+
+_STEEPEST: Final = 700.0  # e to a higher power is more than a float holds; no cosine comes near
+
+
+def threshold(settings: SpaceSettings, depth: int, deepest: int = 1) -> float:
+    """Return θ(depth): the least cosine at which an insert goes on into a node's best child.
+
+    The root has depth 0. ``deepest`` is the depth of the tree by now, for the form "current".
+    """
+    exponent = settings.tree_rate * depth
+    if settings.tree_form == "scaled":
+        exponent /= settings.tree_depth
+    elif settings.tree_form == "current":
+        exponent /= max(deepest, 1)
+    return settings.tree_base * math.exp(min(exponent, _STEEPEST))
 
 
 class Insertion(NamedTuple):
@@ -61,15 +78,15 @@ class Tree:
 
     ``rank`` orders the children of a node by the arrival of their first leaf. A leaf that is
     expanded keeps its number; the new summary node takes its rank and its place. Inserts compare
-    with the vector of a summary: that of its text if ``route`` is "content" and it has one, else
-    the mean of the vectors below, which follows from its children's alone.
+    with the vector of a summary: that of its text for the route "content", if it has one, else the
+    mean of the vectors below, which follows from its children's alone.
     """
 
-    def __init__(self, dimension: int, settings: Settings | None = None) -> None:
+    def __init__(self, dimension: int, settings: SpaceSettings | None = None) -> None:
         if dimension < 1:
             raise InputError(f"a vector has at least 1 component, not {dimension}")
         self.dimension = dimension
-        self.settings = settings or Settings()
+        self.settings = settings or SpaceSettings()
         self._parent = array("q", [NOWHERE])
         self._rank = array("q", [0])
         self._below = array("q", [0])  # leaves at or below each node
@@ -226,10 +243,10 @@ class Tree:
         return removal
 
     def set_content(self, node: int, vector: Floats) -> None:
-        """Set the embedding of a summary node's text; inserts use it if ``route`` is "content"."""
+        """Set the embedding of a summary node's text; the route "content" uses it."""
         if self.is_leaf(node) or node == ROOT:
             raise UnknownName(f"node {node} is not a summary; only summaries get a new content")
-        if self.settings.route == "content":
+        if self.settings.tree_route == "content":
             self._contents[node] = self._check_vector(vector)
             self._update((*self.path(node), node))
 
@@ -237,7 +254,7 @@ class Tree:
     def restore(
         cls,
         dimension: int,
-        settings: Settings,
+        settings: SpaceSettings,
         nodes: Sequence[Node],
         vectors: Iterable[tuple[int, Floats]],
         contents: Mapping[int, Floats] = {},
@@ -256,7 +273,7 @@ class Tree:
         tree._children |= {node.number: array("q") for node in nodes if not node.leaf}
         for number, vector in vectors:
             tree._vectors[number] = vector
-        if settings.route == "content":
+        if settings.tree_route == "content":
             tree._contents = dict(contents)
         for node in sorted(nodes, key=lambda node: node.rank):
             tree._rank[node.number] = node.rank
@@ -271,14 +288,14 @@ class Tree:
     def _descend(self, vector: Floats) -> list[int]:
         """The nodes from the root to the newcomer's parent; a leaf at the end must be expanded."""
         node, descent = ROOT, [ROOT]
-        max_depth = self.settings.max_depth
-        deepest = self.deepest() if self.settings.form == "current" else 0
+        max_depth = self.settings.tree_depth
+        deepest = self.deepest() if self.settings.tree_form == "current" else 0
         while children := self._children.get(node):
             similarities = product(self._vectors.take(np.array(children), axis=0), vector)
             best = int(similarities.argmax())  # the earliest of equals
             depth = len(descent) - 1
             # The best child is not similar enough: the newcomer becomes its sibling.
-            if similarities[best] < self.settings.threshold(depth, deepest):
+            if similarities[best] < threshold(self.settings, depth, deepest):
                 break
             node = children[best]
             # Expanding a leaf at the greatest depth would go below it: join its family instead.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Unpack
+from typing import ClassVar, Final
 
 from treering.arrays import Codes
 from treering.embed.contract import checked
@@ -25,6 +25,7 @@ from treering.search.searcher import (
 from treering.search.snapshot import allowed_rows
 from treering.views.contract import Erased, Resources, Trace, View
 from treering.views.follow import SETTLE_PATIENCE_S
+from treering.views.settings import settings_in
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE, Aggregator
 from treering.views.tree.grow import Grower, count_unplaced
@@ -32,7 +33,6 @@ from treering.views.tree.hits import NodeRanking, Retrieval, found_nodes
 from treering.views.tree.leaves import leaves_of_entry
 from treering.views.tree.node import TreeNode, TreeStats, examples, outline, shown_nodes
 from treering.views.tree.search import TreeRelatives, TreeSearch, places
-from treering.views.tree.settings import Settings, TreeChoices, tree_settings
 from treering.views.tree.settle import SummarySettler
 from treering.views.tree.shape import ROOT, Tree
 from treering.views.tree.texts import beside
@@ -72,24 +72,10 @@ class TreeView:
             if is_ours:
                 settler = SummarySettler(self._grower, self._embedder(), aggregator)
                 settler.run(progress)
-                if self.settings().settle == "each":
+                if self._grower.settings().tree_settle == "each":
                     self._settle_each(settler, progress)
 
-    def replant(self, **choices: Unpack[TreeChoices]) -> Settings:
-        """Grow the whole tree again by other settings, which the space keeps.
-
-        All summaries become pending work; with ``settle="each"`` all texts do. Raises InputError.
-        """
-        given: dict[str, Any] = {name: v for name, v in choices.items() if v is not None}
-        settings = replace(self.settings(), **given)
-        self._grower.replant(settings)
-        return settings
-
     # ------------------------------------------------------------------ looking at it
-
-    def settings(self) -> Settings:
-        """How the tree grows."""
-        return self._grower.settings()
 
     def roots(self) -> list[TreeNode]:
         """The topmost nodes, in the order their first text arrived."""
@@ -287,7 +273,7 @@ class Summaries(View):
         """
         counts = work.counts(reader, reader.id)
         kinds = (store.SUMMARIES, store.ERASED, store.LOOSE)
-        places = tree_settings(reader).settle == "each"
+        places = settings_in(reader).tree_settle == "each"
         return {
             **{kind: counts.get(kind, 0) for kind in kinds},
             store.UNPLACED: count_unplaced(reader) if places else 0,
@@ -295,7 +281,7 @@ class Summaries(View):
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
-        if tree_settings(writer).chat_unit == "rounds":
+        if settings_in(writer).chat_unit == "rounds":
             work.enqueue(writer, writer.id, store.LOOSE, beside(writer, seqs))
         return Erased({"summaries": store.erase(writer, seqs)})
 

@@ -17,6 +17,7 @@ from treering.errors import InputError, LLMReplyError, UnknownName
 from treering.llm.account import ModelAccount
 from treering.llm.contract import Message, Reply, Usage
 from treering.llm.prompts import load
+from treering.views.choices import SpaceSettings
 from treering.views.code.guard.report import Reversal, likely_reversals, printed_reversals
 from treering.views.code.index.blocks import CodeBlock, best_blocks, blocks_named
 from treering.views.code.index.code_index import CodeIndex
@@ -33,7 +34,6 @@ from treering.views.code.write.context_memory import (
     llm_judge,
     name_judge,
 )
-from treering.views.settings import SpaceSettings
 
 CODE_TOKENS = 1500
 """Room for a function of some 150 lines."""
