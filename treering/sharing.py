@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Self
 
@@ -30,7 +30,6 @@ from treering.views.choices import SpaceSettings
 from treering.views.memos import changes
 from treering.views.registry import Views
 from treering.views.search_hooks import Alpha
-from treering.views.tree.hits import Retrieval
 
 MAX_OPEN: Final = 64
 """Spaces beside one that stay loaded."""
@@ -85,8 +84,8 @@ class AskedSpaces:
             unit = settings.chat_unit if rounds else "messages"
             asked = [Search(query, condition, mode, plan, unit) for query in queries]
             return views.searcher.search_many(asked, k, every=every)
-        how = Retrieval(level, settings.method, settings.least)
-        return [views.tree._hits(query, k, condition, mode, plan, how) for query in queries]
+        asked = [Search(query, condition, mode, plan) for query in queries]
+        return [views.tree._hits(search, k, replace(settings, level=level)) for search in asked]
 
     def context(
         self,
@@ -100,11 +99,15 @@ class AskedSpaces:
         cites: bool = True,
     ) -> Context:
         """Return passages for a query as the settings say."""
+        settings = self.settings
+        layout = Layout(settings.k, settings.order, cites)
         if (union := self.union) is not None:
-            layout = Layout(self.settings.k, self.settings.order, cites)
             return union.context(query, condition, mode, budget, count, least, layout)
-        asked = (query, condition, mode, self.plans[0], self.settings, budget, count, least)
-        return self.views[0].context(*asked, cites=cites)
+        [views], [plan] = self.views, self.plans
+        search = Search(query, condition, mode, plan, settings.chat_unit)
+        if settings.level != "texts":
+            return views.tree._nodes(search, budget, count, least, layout, settings)
+        return views.searcher.context(search, budget, count, least, layout)
 
     def best(self, query: str, k: int, condition: Filter, mode: Mode) -> list[Hit]:
         """Return the k best fragments, pinned ones first; whole rounds if the settings say so."""

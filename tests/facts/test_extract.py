@@ -273,7 +273,7 @@ llm = FakeLLM(german, before_reply=die)
 memory = Memory.open(sys.argv[1], embedder=HashingEmbedder(), llm=llm)
 say(memory, "Ich wohne in Graz.")
 say(memory, "Ich wohne in Wien.", speaker="Ben")
-import treering.views.facts.extract as module
+import treering.views.follow as module
 module.CALLS_IN_FLIGHT = 1
 extract(memory)
 """

@@ -66,8 +66,7 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
         *("Memory.export", "Memory.import_", "Memory.fit", "Memory.suggest_relations"),
         *("Memory.reembed", "Memory.check", "Memory.space"),
         *("MemoView.recent", "MemoView.settle"),
-        *("TreeView.settings", "TreeView.settle"),
-        "MemoView.lines",
+        *("MemoView.lines", "TreeView.settle"),
         *("CodeMemory.blocks", "CodeMemory.rounds"),
     }
 

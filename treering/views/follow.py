@@ -12,6 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -50,6 +51,9 @@ log = logging.getLogger("treering")
 
 SETTLE_PATIENCE_S = 60.0
 """``settle`` waits so long for another process that does some of the work."""
+
+CALLS_IN_FLIGHT = 8
+"""Calls of a language model at a time, which small local servers and rate limits allow."""
 
 _READING = "read"
 """The task of letting the views read; taken for a batch, so that several processes take turns."""
@@ -367,6 +371,16 @@ def collect_errors(errors: list[TreeringError]) -> Iterator[None]:
         yield
     except (LLMError, EmbeddingError, MissingExtra, ViewError, JournalCorrupt) as error:
         errors.append(error)
+
+
+@contextmanager
+def model_calls(view: str) -> Iterator[ThreadPoolExecutor]:
+    """Threads for calls of a language model. If the block ends early, no further call begins."""
+    with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix=f"treering-{view}") as pool:
+        try:
+            yield pool
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def entries_after(reader: Reader, seq: int, limit: int) -> list[int]:

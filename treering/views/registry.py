@@ -27,8 +27,7 @@ from treering.errors import (
 from treering.journal import blocks, entries, ledger, storage, vector_blocks
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
-from treering.records import Context, Filter, Hit, Level, Mode, Progress, Stats
-from treering.search.context import CountTokens, Layout
+from treering.records import Filter, Hit, Level, Progress, Stats
 from treering.search.relations.contract import Plan
 from treering.search.relations.registry import (
     CONFIGURED,
@@ -58,7 +57,6 @@ from treering.views.memos.view import MemoRows, MemoView
 from treering.views.search_hooks import Alpha, Marking, Planner
 from treering.views.settle import Settler, outdated_views
 from treering.views.tree import store as tree_store
-from treering.views.tree.hits import Retrieval
 from treering.views.tree.view import Summaries, TreeView
 
 if TYPE_CHECKING:
@@ -354,28 +352,6 @@ class Views:
             code._use(model)
 
     # ------------------------------------------------------------------ giving back
-
-    def context(
-        self,
-        query: str,
-        condition: Filter,
-        mode: Mode,
-        plan: Plan,
-        settings: SpaceSettings,
-        budget: int,
-        count: CountTokens,
-        least: float = 0.0,
-        *,
-        cites: bool = True,
-    ) -> Context:
-        """Passages for a query as the settings of the space say."""
-        layout = Layout(settings.k, settings.order, cites)
-        if settings.level != "texts":
-            how = Retrieval(settings.level, settings.method, settings.least)
-            asked = (query, condition, mode, plan, budget, count, least)
-            return self.tree._nodes(*asked, layout, how)
-        search = Search(query, condition, mode, plan, settings.chat_unit)
-        return self.searcher.context(search, budget, count, least, layout)
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""

@@ -10,7 +10,6 @@ import logging
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -33,12 +32,9 @@ from treering.views.facts.change import (
     speaker_of,
     states_facts,
 )
-from treering.views.follow import SETTLE_PATIENCE_S, read_sound
+from treering.views.follow import SETTLE_PATIENCE_S, model_calls, read_sound
 
 log = logging.getLogger("treering")
-
-CALLS_IN_FLIGHT: Final = 8
-"""Calls at a time: a small local server and usual rate limits bear as many."""
 
 PAGE: Final = 512  # entries read from the queue at a time
 BATCH_ENTRIES: Final = 8
@@ -91,19 +87,16 @@ class FactExtractor:
         llm, done, failures = self._llm(), 0, list[LLMError]()
         with (
             self._space.task(store.VIEW, SETTLE_PATIENCE_S) as is_ours,
-            ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-facts") as pool,
+            model_calls(store.VIEW) as pool,
         ):
-            try:
-                for queued in self._pages(_queued) if is_ours else ():
-                    parts = list(batches(queued))
-                    errors = pool.map(partial(self._read, llm), parts)
-                    for batch, error in zip(parts, errors, strict=True):
-                        failures += [error] if error else []  # the other batches go on
-                        done += len(batch)
-                        if progress:
-                            progress(min(done, total), total)
-            finally:  # ``progress`` may end it: then no further call begins
-                pool.shutdown(wait=True, cancel_futures=True)
+            for queued in self._pages(_queued) if is_ours else ():
+                parts = list(batches(queued))
+                errors = pool.map(partial(self._read, llm), parts)
+                for batch, error in zip(parts, errors, strict=True):
+                    failures += [error] if error else []  # the other batches go on
+                    done += len(batch)
+                    if progress:
+                        progress(min(done, total), total)
         if failures:
             raise failures[0]
 
@@ -228,13 +221,13 @@ def supported_statements(
 ) -> dict[int, list[Statement]]:
     """The statements of the rows that the texts support, by entry; other rows are refused."""
     by_number = {str(number): item for number, item in enumerate(batch.items(), 1)}
-    found: dict[int, list[Statement]] = {}
+    statements: dict[int, list[Statement]] = {}
     for row in rows:
         seq, entry = by_number.get(_text(row.message), (0, None))
         statement = _statement(row, entry, reader) if entry else None
-        if statement is not None and statement not in found.get(seq, []):
-            found.setdefault(seq, []).append(statement)
-    return found
+        if statement is not None and statement not in statements.get(seq, []):
+            statements.setdefault(seq, []).append(statement)
+    return statements
 
 
 def _statement(row: FoundRow, entry: Entry, reader: str) -> Statement | None:

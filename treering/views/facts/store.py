@@ -204,10 +204,10 @@ def newer_entries(reader: SpaceReader) -> dict[int, int]:
             " WHERE s.space = ? AND s.newer IS NOT NULL ORDER BY n.said, n.entry",
             (reader.space,),
         )
-        found = {int(row[0]): int(row[1]) for row in rows}
+        newer_of_older = {int(row[0]): int(row[1]) for row in rows}
     else:
-        found = {older.entry: newer.entry for older, newer in pairs(reader, as_of)}
-    return found | dict(supersession.pairs(reader, reader.id, as_of))
+        newer_of_older = {older.entry: newer.entry for older, newer in pairs(reader, as_of)}
+    return newer_of_older | dict(supersession.pairs(reader, reader.id, as_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +224,8 @@ def replacements(
 ) -> list[Replacement]:
     """The successors of the statements of some entries, in order; a person's last."""
     found = pairs(reader, as_of, f" AND entry {LISTED}", json.dumps(sorted(seqs)))
-    said = supersession.pairs(reader, reader.id, as_of, sorted(seqs))
-    ends = [end.entry for pair in found for end in pair] + [seq for pair in said for seq in pair]
+    stated = supersession.pairs(reader, reader.id, as_of, sorted(seqs))
+    ends = [end.entry for pair in found for end in pair] + [seq for pair in stated for seq in pair]
     entry_of = entries.there(reader, ends)
     return [
         *(
@@ -234,7 +234,7 @@ def replacements(
         ),
         *(
             Replacement(None, older, Newer(entry.id, _short(entry.text.strip()), entry.at))
-            for older, entry in ((older, entry_of[newer]) for older, newer in said)
+            for older, entry in ((older, entry_of[newer]) for older, newer in stated)
         ),
     ]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count, groupby
 from typing import Final
 
 from treering.embed.contract import Embedder
-from treering.errors import LLMError
+from treering.errors import LLMError, TreeringError
 from treering.journal import entries, ledger, sources, work
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import Space
@@ -23,7 +23,7 @@ from treering.llm.contract import LLM
 from treering.records import Entry, Progress
 from treering.search.terms import terms
 from treering.views.choices import SpaceSettings
-from treering.views.follow import SETTLE_PATIENCE_S
+from treering.views.follow import SETTLE_PATIENCE_S, collect_errors, model_calls
 from treering.views.memos import changes, store, write
 from treering.views.memos.record import NOTO, Claim, speaker_line
 from treering.views.memos.store import NewMemo
@@ -38,9 +38,6 @@ Lines = dict[int, Entry]
 
 VIEW: Final = "memo"
 """The kind of work whose targets are the first lines of batches for which a call failed."""
-
-CALLS_IN_FLIGHT: Final = 8
-"""Language model calls at a time: a small local server and usual rate limits bear as many."""
 
 MOST_LINES: Final = 60
 """Of one memo: about what a 2,048-token window can show. A longer topic begins another memo."""
@@ -162,18 +159,12 @@ class MemoSettler:
                 progress(next(done), total)
 
         # One failure must not stop the other conversations: their replies are paid for.
-        failures: list[LLMError] = []
-        with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-memo") as pool:
-            try:
-                running = [pool.submit(self._write, queue, patience_s, step) for queue in queues]
-                for future in as_completed(running):
-                    error = future.exception()
-                    if isinstance(error, LLMError):
-                        failures.append(error)
-                    elif error is not None:
-                        raise error
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+        failures: list[TreeringError] = []
+        with model_calls(VIEW) as pool:
+            running = [pool.submit(self._write, queue, patience_s, step) for queue in queues]
+            for future in as_completed(running):
+                with collect_errors(failures):
+                    future.result()
         if failures:
             raise failures[0]
 

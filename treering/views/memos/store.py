@@ -185,10 +185,10 @@ def current(reader: Reader, condition: str = "", *params: Value) -> list[StoredM
 
 def find(reader: Reader, name: str) -> StoredMemo:
     """One memo. Raises UnknownMemo if it is missing or deleted."""
-    found = current(reader, " AND m.name = ?", name)
-    if not found:
+    memos = current(reader, " AND m.name = ?", name)
+    if not memos:
         raise UnknownMemo(f"no memo {name!r} in this space")
-    return found[0]
+    return memos[0]
 
 
 def _to_memo(row: Row, lines: Sequence[Row]) -> StoredMemo:

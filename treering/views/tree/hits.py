@@ -10,12 +10,11 @@ import numpy as np
 
 from treering.arrays import Floats
 from treering.journal.space import SpaceReader
-from treering.records import Level
 from treering.search.context import Candidate
 from treering.search.ranking import Ranking
 from treering.search.rounds import RankedRows, RoundRanking
 from treering.search.searcher import Searcher
-from treering.views.choices import TreeMethod
+from treering.views.choices import SpaceSettings
 from treering.views.tree import store
 from treering.views.tree.search import Allowed, NodeSnapshot
 from treering.views.tree.shape import ROOT, Tree
@@ -36,17 +35,10 @@ class NodeRanking(NamedTuple):
     allowed: Allowed | None
 
 
-class Retrieval(NamedTuple):
-    """How nodes are found: of a ``level`` or all, by a ``method``, of a cosine of ``least``."""
+def found_nodes(ranked: NodeRanking, k: int, how: SpaceSettings) -> list[list[Candidate]]:
+    """The texts of the k best nodes for a query, best first: as the settings say.
 
-    level: Level = "all"
-    method: TreeMethod = "collapsed"
-    least: float | None = None
-
-
-def found_nodes(ranked: NodeRanking, k: int, how: Retrieval) -> list[list[Candidate]]:
-    """The texts of the k best summaries, or summaries and texts, for a query, best first.
-
+    ``how`` has their ``level``, the ``method`` and the ``least`` cosine.
     A round of a chat is one of the k, and has several texts. A traversal finds up to k at each
     level.
     """
@@ -60,7 +52,7 @@ def found_nodes(ranked: NodeRanking, k: int, how: Retrieval) -> list[list[Candid
     return [[replace(text, unit=row) for text in shown[row]] for row in rows]
 
 
-def _node_rows(ranked: NodeRanking, k: int, how: Retrieval) -> list[int]:
+def _node_rows(ranked: NodeRanking, k: int, how: SpaceSettings) -> list[int]:
     """The rows of the nodes that are found, best first; of repetitions one."""
     wide, ranking = ranked.wide, ranked.ranking
     allowed = wide.distinct(ranked.allowed)
@@ -82,14 +74,14 @@ def _node_rows(ranked: NodeRanking, k: int, how: Retrieval) -> list[int]:
 def _traversal(ranked: NodeRanking, scores: Floats, k: int) -> list[int]:
     """The k best at every level among the children of the last k best; the best first."""
     tree, row = ranked.tree, ranked.wide.row
-    found: list[int] = []
+    rows: list[int] = []
     level = tree.children(ROOT)
     while level:
         made = [node for node in level if node in row]  # a summary may still be to be made
         best = sorted(made, key=lambda node: -float(scores[row[node]]))[:k]
-        found += (row[node] for node in best)
+        rows += (row[node] for node in best)
         level = [child for node in best for child in tree.children(node)]
-    return sorted(found, key=lambda row: -float(scores[row]))
+    return sorted(rows, key=lambda row: -float(scores[row]))
 
 
 def _show_rows(ranked: NodeRanking, speaks_for: Mapping[int, int]) -> dict[int, list[Candidate]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from treering.journal import ledger, work
 from treering.journal.contract import Reader
 from treering.llm.tokens import estimate_tokens
 from treering.records import Progress
+from treering.views.follow import CALLS_IN_FLIGHT, model_calls
 from treering.views.support import SupportCheck, claims_of
 from treering.views.tree import store
 from treering.views.tree.aggregate import (
@@ -26,9 +27,6 @@ from treering.views.tree.grow import Grower
 from treering.views.tree.shape import Tree
 from treering.views.tree.store import Summary
 from treering.views.tree.texts import leaf_texts
-
-CALLS_IN_FLIGHT: Final = 8
-"""Language model calls in parallel, which small local servers and rate limits allow."""
 
 MOST_TEXTS: Final = 64
 """A summary that is made afresh is made from so many children, those most like the whole. A topic
@@ -69,8 +67,8 @@ class SummarySettler:
         total = len(due)
         failed: dict[int, LLMError] = {}
         running: dict[Future[Aggregate], _Job] = {}
-        with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-tree") as pool:
-            try:
+        try:
+            with model_calls(store.SUMMARIES) as pool:
                 while ready := _ready(due, failed):
                     while ready or running:
                         # Twice as many jobs as threads: none idles while results are stored.
@@ -89,11 +87,10 @@ class SummarySettler:
                             del due[job.summary.number]
                         if progress:
                             progress(total - len(due), total)
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
-                # ``progress`` may end it: then the calls under way are paid for, too.
-                paid = {future: job for future, job in running.items() if not future.cancelled()}
-                self._store(_results(paid)[0])
+        finally:
+            # ``progress`` may end it: then the calls under way are paid for, too.
+            paid = {future: job for future, job in running.items() if not future.cancelled()}
+            self._store(_results(paid)[0])
         for error in failed.values():
             raise error
 
@@ -102,19 +99,19 @@ class SummarySettler:
 
         If a model writes no such sentence, the most central sentences of the texts stand instead.
         """
-        made = self._aggregator.aggregate(job.current, job.news, job.entries, job.limit)
-        if made.made_by == EXTRACTIVE or self._keeps_all:
-            return made
+        summary = self._aggregator.aggregate(job.current, job.news, job.entries, job.limit)
+        if summary.made_by == EXTRACTIVE or self._keeps_all:
+            return summary
         texts = [*([job.current] if job.current else []), *job.news]
-        claims = claims_of(made.text)
+        claims = claims_of(summary.text)
         verdicts = self._check.verdicts(claims, texts)
         if all(verdicts):
-            return made
+            return summary
         supported = [claim for claim, is_so in zip(claims, verdicts, strict=True) if is_so]
         if supported:
-            return replace(made, text=" ".join(supported))
+            return replace(summary, text=" ".join(supported))
         central = central_sentences(texts, job.limit or MEDIAN_TOKENS, estimate_tokens)
-        return replace(made, text=central, made_by=EXTRACTIVE)
+        return replace(summary, text=central, made_by=EXTRACTIVE)
 
     def _due(self) -> dict[int, set[int]]:
         """The queued summaries, the deepest last, with the queued ones that each is made from."""

@@ -14,22 +14,22 @@ from treering.errors import LLMNotConfigured, UnknownNode
 from treering.hints import Hint
 from treering.journal import entries, work
 from treering.journal.space import SpaceReader, SpaceWriter
-from treering.records import Context, Filter, Hit, Mode, Progress
+from treering.records import Context, Hit, Progress
 from treering.search.context import CountTokens, Layout, assemble_whole
-from treering.search.relations.contract import Plan
 from treering.search.searcher import (
     Search,
     check_count,
     known_until,
 )
 from treering.search.snapshot import allowed_rows
+from treering.views.choices import SpaceSettings
 from treering.views.contract import Erased, Resources, Trace, View
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.settings import settings_in
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE, Aggregator
 from treering.views.tree.grow import Grower, count_unplaced
-from treering.views.tree.hits import NodeRanking, Retrieval, found_nodes
+from treering.views.tree.hits import NodeRanking, found_nodes
 from treering.views.tree.leaves import leaves_of_entry
 from treering.views.tree.node import TreeNode, TreeStats, examples, outline, shown_nodes
 from treering.views.tree.search import TreeRelatives, TreeSearch, places
@@ -149,18 +149,9 @@ class TreeView:
         with self._grower.read():
             return TreeRelatives(self._places, self._grower.revision())
 
-    def _hits(
-        self,
-        query: str,
-        k: int,
-        condition: Filter,
-        mode: Mode,
-        plan: Plan,
-        how: Retrieval,
-    ) -> list[Hit]:
+    def _hits(self, search: Search, k: int, how: SpaceSettings) -> list[Hit]:
         """As ``Memory.search`` for a level that has summaries."""
         check_count("k", k)
-        search = Search(query, condition, mode, plan)
         with self._rank(search) as ranking:
             if ranking is not None:
                 return [text.hit for texts in found_nodes(ranking, k, how) for text in texts]
@@ -168,24 +159,23 @@ class TreeView:
 
     def _nodes(
         self,
-        query: str,
-        condition: Filter,
-        mode: Mode,
-        plan: Plan,
+        search: Search,
         budget: int,
         count_tokens: CountTokens,
         least: float,
         layout: Layout,
-        how: Retrieval,
+        how: SpaceSettings,
     ) -> Context:
         """As ``Memory.context`` for a level that has summaries."""
-        with self._rank(Search(query, condition, mode, plan)) as ranking:
+        with self._rank(search) as ranking:
             found = [] if ranking is None else found_nodes(ranking, layout.k or NODES, how)
         texts = [text for node in found for text in node]
         surest = max((text.hit.confidence for text in texts), default=None) if least else None
         sure = [text for text in texts if text.hit.confidence >= least]
         layout = replace(layout, k=None)  # a traversal finds as many at each level
-        return replace(assemble_whole(query, sure, layout, budget, count_tokens), surest=surest)
+        return replace(
+            assemble_whole(search.query, sure, layout, budget, count_tokens), surest=surest
+        )
 
     # ------------------------------------------------------------------ inside
 
