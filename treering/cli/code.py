@@ -138,24 +138,14 @@ def map_(run: Run, budget: int = 1000, root: Path | None = None) -> None:
 
 
 def _root(memory: Memory, root: Path | None) -> Path | None:
-    """Return the repository that is named, else of several that of the current folder."""
+    """Return the repository that is named, else that of the current folder, else the only one."""
     if root is not None:
         return root
     roots = [Path(indexed) for indexed in memory.code.repositories()]
     here = Path.cwd().resolve()  # without symbolic links, as roots are
     around = [indexed for indexed in roots if here.is_relative_to(indexed)]
-    innermost = max(around, key=lambda indexed: len(indexed.parts), default=None)
-    return innermost if len(roots) > 1 else None
-
-
-def _tree(memory: Memory, root: Path | None) -> Path:
-    """Return the working tree that is named, else the only one indexed, else the current one."""
-    if root is not None:
-        return root
-    roots = [Path(indexed) for indexed in memory.code.repositories()]
-    here = Path.cwd().resolve()
-    is_around = any(here.is_relative_to(indexed) for indexed in roots)
-    return roots[0] if len(roots) == 1 and not is_around else Path()
+    around = around or (roots if len(roots) == 1 else [])
+    return max(around, key=lambda indexed: len(indexed.parts), default=None)
 
 
 @command(
@@ -181,8 +171,8 @@ def record(
     app,
     definition=_DEFINITION,
     root=opt(
-        "A git working tree. Default: the current folder, or the only indexed repository if the "
-        "folder is in no indexed one.",
+        "A git working tree. Default: the indexed one of the current folder, else the only "
+        "indexed one, else the folder.",
         metavar="FOLDER",
     ),
     git=opt("Commits too.", "--git/--no-git"),
@@ -205,7 +195,8 @@ def log(
         return
     if run.is_there:
         with run.memory(whole=True) as memory:
-            story = memory.code.log(definition, root=_tree(memory, root) if git else None)
+            tree = _root(memory, root) or Path()
+            story = memory.code.log(definition, root=tree if git else None)
     else:
         story = story_of(definition, (), root or Path())
     for block in story:

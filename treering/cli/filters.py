@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -52,17 +51,12 @@ class Filters:
 
     def why_nothing(self, memory: Memory) -> Iterator[str]:
         """Yield possible reasons why no entry meets these filters."""
-        source = self.where(memory).get("source")
-        if source and not memory.page(limit=1, source=source).entries:
-            sources = {entry.source for entry in memory.entries()}
-            near = get_close_matches(source, sources, 1)
-            meant = f", but {near[0]!r} has some" if near else ""
-            every = "`treering list --sources` shows all"
-            yield f"no entry has the source {self.source!r}{meant}; {every}"
-        for name, given in (("speaker", self.speaker), ("session", self.session)):
-            names = {getattr(entry, name) for entry in memory.entries()} if given else set()
-            if given and given not in names:
-                yield f"no entry has the {name} {given!r}{nearest_told(given, names - {None})}"
+        given = self.where(memory)
+        for name in ("source", "speaker", "session"):
+            value = given.get(name)
+            if value and not memory.page(limit=1, **{name: value}).entries:
+                names = {getattr(entry, name) for entry in memory.entries()} - {None}
+                yield f"no entry has the {name} {value!r}{nearest_told(value, names)}"
         if self.since or self.until:
             undated = sum(entry.at is None for entry in memory.entries())
             if undated:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_TOO_SMALL = "no {} fits {:,} tokens; give a larger --budget"
 _ALSO = opt("Ask this space, too, as if all were one; may be repeated.", metavar="SPACE")
 _PROMPT = opt("The most of the prompt: tokens, or such as '800 words'.", metavar="SIZE")
 
@@ -88,15 +87,12 @@ def context(
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory(may_be_empty=True) as memory:
         spaces = run.with_own(memory, also)
-        chosen = {**ranking.arguments(), **where.where(memory), "spaces": spaces}
-        passages = memory.context(query, budget=budget, **chosen)
-        too_small = not passages.passages and bool(memory.search(query, k=1, **chosen))
+        chosen = {**ranking.arguments(), **where.where(memory)}
+        passages = memory.context(query, budget=budget, spaces=spaces, **chosen)
     if passages.passages or run.out.as_json:
         run.out.emit(passages, str(passages))
     if not passages.passages and passages.surest is not None and ranking.min_confidence:
         note(f"nothing relevant: the surest text has a confidence of {passages.surest:.2f}")
-    elif too_small:
-        note(_TOO_SMALL.format("passage", passages.budget))
     shown = plural(len(passages.passages), "passage", "passages")
     note(f"{passages.tokens} of {passages.budget} tokens, {shown}")
 
@@ -109,15 +105,12 @@ def brief(run: Run, budget: int = BRIEF_TOKENS) -> None:
     """
     with run.memory(may_be_empty=True) as memory:
         summary = memory.brief(budget=budget)
-        too_small = budget < BRIEF_TOKENS and not summary.lines and bool(memory.brief().lines)
     if summary.lines or run.out.as_json:
         run.out.emit(summary, str(summary))
-    if too_small:
-        note(_TOO_SMALL.format("line", budget))
-    elif not summary.lines:
-        note("nothing to say yet")
-    else:
+    if summary.lines:
         note(f"{summary.tokens} of {summary.budget} tokens")
+    else:
+        note(f"nothing to say yet, or not in {budget:,} tokens")
 
 
 @command(commands, question="The question, or - for standard input.", budget=_PROMPT, also=_ALSO)

@@ -239,12 +239,17 @@ class Run:
         The working folder chose the space where no option names one: that is not a typo. A server
         is not asked: it does not tell its callers which other spaces it has.
         """
-        there = [] if self.is_served else memory.spaces()
-        if there and self.space not in there and not _is_keyed(memory):
-            if may_be_empty and self._is_by_folder:
-                self._end_as_empty()
-            meant = nearest_told(self.space, there)
-            raise UnknownSpace(f"there is no space {self.space!r} in {self.place}{meant}")
+        if self.is_served:
+            return
+        from treering.memory import memory_parts
+
+        with memory_parts(memory).space.read() as reader:
+            if reader.is_there or reader.is_keyed:
+                return
+        if may_be_empty and self._is_by_folder:
+            self._end_as_empty()
+        meant = nearest_told(self.space, memory.spaces())
+        raise UnknownSpace(f"there is no space {self.space!r} in {self.place}{meant}")
 
     @property
     def _is_by_folder(self) -> bool:
@@ -270,15 +275,6 @@ class Run:
                     f"{path.name} is in a git repository that does not ignore it: a line "
                     f"{path.name}* in .gitignore keeps it out of commits"
                 )
-
-
-def _is_keyed(memory: Memory) -> bool:
-    """Whether a memory can read its space, which is not listed: a key opens it, then."""
-    try:
-        memory.page(limit=1)
-    except UnknownName:
-        return False
-    return True
 
 
 def _say_what_is_durable(memory: Memory, talks: bool) -> None:

@@ -188,10 +188,22 @@ def copy(run: Run, from_: str, to: str, space: list[str] | None = None) -> None:
         is_same = source.path.resolve() == target.path.resolve()
     if is_same:
         raise InputError(f"{target.place} is the memory itself; give another one to copy to")
-    names = space or _spaces(source, run.named_space)
+    names = space or ([run.named_space] if run.named_space else [])
+    if not names:
+        with source.memory(whole=True) as memory:
+            names = memory.spaces()
+    if not names:
+        raise UnknownName(f"the memory at {source.place} has no space; there is nothing to copy")
     for name in names:
-        with _name_space(name):
+        try:
             _copy_space(run, source.in_space(name), target.in_space(name))
+        except CopyMismatch:
+            note(f"space {name!r} was copied, but:")
+            raise
+        except TreeringError as error:
+            if not isinstance(error, InputError):
+                note(f"space {name!r} is not copied; run the same command again")
+            raise
 
 
 @command(
@@ -236,29 +248,3 @@ def _copy_space(run: Run, source: Run, target: Run) -> None:
     )
     if done.pending:
         note(f"{done.pending} wait to be indexed; `treering settle` goes on")
-
-
-def _spaces(source: Run, named: str | None) -> list[str]:
-    """Return the spaces to copy if no option names any. Raise UnknownName."""
-    if named is not None:
-        return [named]
-    with source.memory(whole=True) as memory:
-        spaces = memory.spaces()
-    if not spaces:
-        raise UnknownName(f"the memory at {source.place} has no space; there is nothing to copy")
-    return spaces
-
-
-@contextmanager
-def _name_space(space: str) -> Iterator[None]:
-    """Say which space an error is of, and to run the command again."""
-    try:
-        yield
-    except CopyMismatch:
-        note(f"space {space!r} was copied, but:")
-        raise
-    except (InputError, KeyboardInterrupt):
-        raise
-    except TreeringError:
-        note(f"space {space!r} is not copied; run the same command again")
-        raise

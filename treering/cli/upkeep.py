@@ -17,11 +17,9 @@ from treering.cli.options import command, opt, settings_group
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.cli.subapps import Group
-from treering.errors import UnknownSpace
 from treering.records import Stats
 
 if TYPE_CHECKING:
-    from treering.memory import Memory
     from treering.search.relations.registry import FitReport, Suggestion
 
 commands = typer.Typer()
@@ -155,8 +153,6 @@ def spaces(run: Run, remove: str | None = None, yes: bool = False) -> None:
 
 def _remove_space(run: Run, name: str, yes: bool) -> None:
     with run.in_space(name).memory() as memory:
-        if not run.is_served:
-            _ensure_there(memory, name)
         held = plural(memory.stats().entries, "entry", "entries")
         note(f"the space {name!r} with {held} and its keys will be erased for good")
         if not yes:
@@ -167,15 +163,6 @@ def _remove_space(run: Run, name: str, yes: bool) -> None:
     run.out.emit(done, f"removed {name} with {plural(len(done.entries), 'entry', 'entries')}{also}")
     if not done.scrubbed:
         note(STILL_READ)
-
-
-def _ensure_there(memory: Memory, name: str) -> None:
-    """Raise UnknownSpace if the file has no space of this name, even if it has none at all."""
-    from treering.memory import memory_parts
-
-    with memory_parts(memory).space.read() as reader:
-        if not reader.is_there and not reader.is_keyed:
-            raise UnknownSpace(f"there is no space {name!r}")
 
 
 def _report(report: FitReport) -> Iterator[Part]:
