@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
@@ -57,6 +58,27 @@ def transcript(path: Path, *texts: str) -> Path:
 def settled(path: Path) -> None:
     """Wait until all that was left in the inbox has been taken in."""
     wait_until(lambda: not any(inbox.waiting_jobs(str(path))))
+
+
+TakeIn = Callable[..., None]
+
+
+@pytest.fixture
+def handler(memory_path: Path) -> Iterator[HookHandler]:
+    with closing(HookHandler(str(memory_path), "hashing")) as handler:
+        yield handler
+
+
+@pytest.fixture
+def take_in(memory_path: Path, handler: HookHandler) -> TakeIn:
+    """Leaves an event in the inbox, as a hook does, and stores it, as the warm server does."""
+
+    def run(client: str, payload: dict[str, Any], space: str = "default") -> None:
+        job = replies.job(client, "turn", payload) | {"space": space}
+        inbox.leave(str(memory_path), job)
+        handler.take_in_waiting()
+
+    return run
 
 
 def test_a_hook_imports_nothing_that_takes_time() -> None:
@@ -198,19 +220,17 @@ PAYLOADS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("client", PAYLOADS)
-def test_no_payload_brings_recalled_text_back(memory_path: Path, client: str) -> None:
-    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
-    inbox.leave(path, replies.job(client, "turn", PAYLOADS[client]) | {"space": "default"})
-    handler.take_in_waiting()
-    handler.close()
+def test_no_payload_brings_recalled_text_back(
+    memory_path: Path, take_in: TakeIn, client: str
+) -> None:
+    take_in(client, PAYLOADS[client])
     assert entries(memory_path) == [*(["Keel?"] if client == "gemini" else []), "Of lead."]
 
 
 @pytest.mark.parametrize(("client", "line"), [("claude-code", claude_line), ("codex", codex_said)])
 def test_no_transcript_brings_recalled_text_back(
-    memory_path: Path, tmp_path: Path, client: str, line: Any
+    memory_path: Path, take_in: TakeIn, tmp_path: Path, client: str, line: Any
 ) -> None:
-    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
     said = tmp_path / "rollout-s.jsonl"
     lines = BEGINNINGS[client] + [
         line(number, "user", text)
@@ -219,10 +239,7 @@ def test_no_transcript_brings_recalled_text_back(
         )
     ]
     said.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
-    job = replies.job(client, "turn", {"transcript_path": str(said)})
-    inbox.leave(path, job | {"space": "default"})
-    handler.take_in_waiting()
-    handler.close()
+    take_in(client, {"transcript_path": str(said)})
     left = entries(memory_path)
     assert left[-1] == "Keel?"
     assert not [text for text in left if "nine metres" in text]
@@ -281,15 +298,13 @@ def test_an_answer_that_repeats_its_question_goes_with_it(
 
 @pytest.mark.parametrize("change", ["fork", "shorten", "rename", "away", "damage"])
 def test_what_was_forgotten_stays_away_whatever_becomes_of_the_transcript(
-    memory_path: Path, tmp_path: Path, change: str
+    memory_path: Path, take_in: TakeIn, tmp_path: Path, change: str
 ) -> None:
-    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    path = str(memory_path)
     said = transcript(tmp_path / "s.jsonl", MAST, "Noted.", "And the keel?")
 
     def turn(file: Path) -> None:
-        job = replies.job("claude-code", "turn", {"transcript_path": str(file)})
-        inbox.leave(path, job | {"space": "default"})
-        handler.take_in_waiting()
+        take_in("claude-code", {"transcript_path": str(file)})
 
     turn(said)
     with Memory.open(path, embedder="hashing") as memory:
@@ -310,7 +325,6 @@ def test_what_was_forgotten_stays_away_whatever_becomes_of_the_transcript(
     else:
         (inbox.folder_of(path) / "offsets").write_text("{")
     turn(said)
-    handler.close()
     left = entries(memory_path)
     assert MAST not in left
     assert {"Noted.", "And the keel?"} <= set(left)
@@ -353,10 +367,9 @@ def aged(path: Path, seconds: float) -> None:
 
 
 def test_messages_that_cannot_be_saved_wait_for_days_and_are_tried_again(
-    memory_path: Path, hook: Hook
+    memory_path: Path, handler: HookHandler
 ) -> None:
     gemini = {"prompt": MAST, "prompt_response": "Noted.", "session_id": "s"}
-    handler = HookHandler(str(memory_path), "hashing")
     memory_path.parent.mkdir(parents=True, exist_ok=True)
     memory_path.write_bytes(b"no database" * 1000)
     inbox.leave(str(memory_path), replies.job("gemini", "turn", gemini) | {"space": "default"})
@@ -377,19 +390,15 @@ def test_messages_that_cannot_be_saved_wait_for_days_and_are_tried_again(
     [note, _] = handler.answer(start)["notes"]
     since = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     assert f"messages wait to be stored since {since:%Y-%m-%d};" in note
-    handler.close()
     memory_path.unlink()
-    restarted = HookHandler(str(memory_path), "hashing")
-    restarted.take_in_waiting()
-    restarted.close()
+    handler.take_in_waiting()
     assert entries(memory_path) == [MAST, "Noted."]
     assert not list(inbox.folder_of(str(memory_path)).glob("*.json"))
 
 
 def test_an_error_of_an_event_that_shows_no_notes_is_logged_and_shown_later(
-    memory_path: Path,
+    memory_path: Path, handler: HookHandler
 ) -> None:
-    handler = HookHandler(str(memory_path), "hashing")
     (inbox.folder_of(str(memory_path)) / "sessions").mkdir(parents=True)  # no file can replace it
     for _ in range(2):
         assert handler.answer({"event": "compact", "session": "s"}) == {}
@@ -403,7 +412,7 @@ def test_an_error_of_an_event_that_shows_no_notes_is_logged_and_shown_later(
 
 
 def test_messages_that_never_could_be_saved_are_removed_and_reported(
-    memory_path: Path, hook: Hook
+    memory_path: Path, handler: HookHandler
 ) -> None:
     odd = memory_path.parent / "odd.jsonl"
     odd.parent.mkdir(parents=True)
@@ -411,12 +420,10 @@ def test_messages_that_never_could_be_saved_are_removed_and_reported(
     job = replies.job("codex", "turn", {"transcript_path": str(odd)}) | {"space": "default"}
     inbox.leave(str(memory_path), job)
     [(path, _)] = inbox.waiting_jobs(str(memory_path))
-    handler = HookHandler(str(memory_path), "hashing")
     handler.take_in_waiting()
     assert path.exists()
     aged(path, 31 * DAY_S)
     handler.take_in_waiting()
-    handler.close()
     assert not path.exists()
     assert any("were removed" in str(one.get("error")) for one in hook_log.records(50))
 
@@ -433,8 +440,7 @@ def test_messages_wait_masked(memory_path: Path, hook: Hook) -> None:
     assert b"diagnosis" not in content
 
 
-def test_files_of_killed_hooks_are_removed(memory_path: Path, hook: Hook) -> None:
-    handler = HookHandler(str(memory_path), "hashing")
+def test_files_of_killed_hooks_are_removed(memory_path: Path, handler: HookHandler) -> None:
     folder = inbox.folder_of(str(memory_path))
     folder.mkdir(parents=True)
     killed, running = (folder / name for name in ("1.part", "2.part"))
@@ -444,19 +450,16 @@ def test_files_of_killed_hooks_are_removed(memory_path: Path, hook: Hook) -> Non
     for path in (killed, unfinished):
         aged(path, 300)
     handler.take_in_waiting()
-    handler.close()
     assert list(folder.iterdir()) == [running]
 
 
 def test_a_removed_space_does_not_come_back_with_a_transcript(
-    memory_path: Path, tmp_path: Path
+    memory_path: Path, take_in: TakeIn, tmp_path: Path
 ) -> None:
-    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    path = str(memory_path)
 
     def turn(file: Path) -> None:
-        job = replies.job("claude-code", "turn", {"transcript_path": str(file)})
-        inbox.leave(path, job | {"space": "fleet-7"})
-        handler.take_in_waiting()
+        take_in("claude-code", {"transcript_path": str(file)}, "fleet-7")
 
     said = transcript(tmp_path / "s.jsonl", MAST, "Noted.")
     turn(said)
@@ -467,24 +470,19 @@ def test_a_removed_space_does_not_come_back_with_a_transcript(
     turn(said.rename(tmp_path / "renamed.jsonl"))
     (inbox.folder_of(path) / "offsets").write_text("{")
     turn(tmp_path / "renamed.jsonl")
-    handler.close()
     assert entries(memory_path, "fleet-7") == ["Of lead."]
 
 
 def test_a_removed_space_leaves_nothing_beside_the_memory(
-    memory_path: Path, tmp_path: Path
+    memory_path: Path, handler: HookHandler, take_in: TakeIn, tmp_path: Path
 ) -> None:
     path = str(memory_path)
-    handler = HookHandler(path, "hashing")
     for space in ("fleet-7", "default"):
         said = transcript(tmp_path / f"of-{space[0]}.jsonl", MAST)
-        job = replies.job("codex", "turn", {"transcript_path": str(said)})
-        inbox.leave(path, job | {"space": space})
-        handler.take_in_waiting()
+        take_in("codex", {"transcript_path": str(said)}, space)
         handler.answer({"event": "prompt", "asks": True, "prompt": "mast", "space": space})
         job = replies.job("gemini", "turn", {"prompt": f"The keel of {space}."})
         inbox.leave(path, job | {"space": space})
-    handler.close()
     (inbox.folder_of(path) / "1.part").write_text('{"messages": ["fleet-7')
     (agents_home() / "server.log").write_text("space 'fleet-7': an import that was cut short")
     with Memory.open(path, embedder="hashing") as memory:
@@ -499,9 +497,9 @@ def test_a_removed_space_leaves_nothing_beside_the_memory(
 
 
 def test_a_removed_space_takes_what_was_said_until_then_with_it(
-    memory_path: Path, tmp_path: Path
+    memory_path: Path, handler: HookHandler, tmp_path: Path
 ) -> None:
-    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    path = str(memory_path)
     said = transcript(tmp_path / "s.jsonl", MAST)
     job = replies.job("claude-code", "turn", {"transcript_path": str(said)}) | {"space": "default"}
     inbox.leave(path, job)
@@ -514,19 +512,17 @@ def test_a_removed_space_takes_what_was_said_until_then_with_it(
     transcript(said, MAST, "The keel is of lead.")
     inbox.leave(path, job)
     handler.take_in_waiting()
-    handler.close()
     assert entries(memory_path) == ["The keel is of lead."]
 
 
 def test_what_hooks_keep_of_a_space_that_the_memory_does_not_have_goes_too(
-    memory_path: Path,
+    memory_path: Path, handler: HookHandler
 ) -> None:
-    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    path = str(memory_path)
     remember(memory_path, MAST)
     job = replies.job("gemini", "turn", {"prompt": "The keel is of lead."})
     inbox.leave(path, job | {"space": "fleet-7"})
     handler.answer({"event": "prompt", "asks": True, "prompt": "mast", "space": "fleet-7"})
-    handler.close()
     (agents_home() / ".hooks.log.1").write_text("fleet-7")  # of a process that was killed
     with Memory.open(path, embedder="hashing") as memory, pytest.raises(UnknownName):
         memory.forget_space("fleet-7")
@@ -551,13 +547,14 @@ def test_nothing_is_removed_while_a_file_of_hooks_cannot_be_read(
 
 
 @pytest.mark.parametrize("act", ["forget", "replace"])
-def test_an_erased_message_does_not_wait_in_the_inbox(memory_path: Path, act: str) -> None:
-    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+def test_an_erased_message_does_not_wait_in_the_inbox(
+    memory_path: Path, handler: HookHandler, act: str
+) -> None:
+    path = str(memory_path)
     said = {"session_id": "s", "timestamp": "1", "prompt": MAST, "prompt_response": "Noted."}
     job = replies.job("gemini", "turn", said) | {"space": "default"}
     inbox.leave(path, job)
     handler.take_in_waiting()
-    handler.close()
     for space in ("default", "other"):
         inbox.leave(path, job | {"space": space})  # the client sent it again
     with Memory.open(path, embedder="hashing") as memory:
@@ -617,18 +614,13 @@ def test_each_project_has_its_own_space(server: Path, hook: Hook, home: Path) ->
     assert MAST not in put_in(beside)
 
 
-@pytest.mark.parametrize("is_exported", [True, False])
-def test_each_project_has_its_own_space_in_a_memory_that_is_named(
-    home: Path, hook: Hook, is_exported: bool
-) -> None:
+def test_each_project_has_its_own_space_in_a_memory_that_is_named(home: Path, hook: Hook) -> None:
     boat = repository(home / "boat", "git@host:ana/boat.git")
     shop = repository(home / "shop", "git@host:ana/shop.git")
     other = str(home / "life.db")
-    options = [] if is_exported else ["--memory", other]
-    environment = {"TREERING_MEMORY": other} if is_exported else {}
 
     def fire(event: str, folder: Path, **payload: str) -> dict[str, Any]:
-        return hook(event, {"cwd": str(folder), **payload}, *options, **environment)
+        return hook(event, {"cwd": str(folder), **payload}, "--memory", other)
 
     said = transcript(home / "s.jsonl", MAST)
     try:

@@ -177,19 +177,13 @@ def _server_file(
 def _hooks(
     launcher: Launcher, client: str, events: Mapping[str, str], **more: Any
 ) -> tuple[SettingsEdit, ...]:
-    """Return hooks in the form that Claude Code began: event, group, handler."""
-    return tuple(
-        SettingsEdit(
-            ("hooks", name),
-            {"hooks": [{"type": "command", "command": launcher.hook(event, client), **more}]},
-            _mark(event),
-        )
-        for name, event in events.items()
-    )
-
-
-def _mark(event: str) -> str:
-    return f"hook {event} --client"
+    """Return hooks; with ``more`` in the form that Claude Code began: event, group, handler."""
+    edits = []
+    for name, event in events.items():
+        line = {"command": launcher.hook(event, client)}
+        value = {"hooks": [{"type": "command", **line, **more}]} if more else line
+        edits.append(SettingsEdit(("hooks", name), value, f"hook {event} --client"))
+    return tuple(edits)
 
 
 _CLAUDE_EVENTS = {
@@ -236,13 +230,10 @@ def _codex(launcher: Launcher) -> tuple[SettingsFile, ...]:
 
 def _cursor(launcher: Launcher) -> tuple[SettingsFile, ...]:
     home = Path.home() / ".cursor"
-    hooks = (
-        SettingsEdit(("hooks", name), {"command": launcher.hook(event, "cursor")}, _mark(event))
-        for name, event in _CURSOR_EVENTS.items()
-    )
+    hooks = _hooks(launcher, "cursor", _CURSOR_EVENTS)
     return (
         SettingsFile(home / "mcp.json", "json", (_server(launcher, "mcpServers"),)),
-        SettingsFile(home / "hooks.json", "json", tuple(hooks), '{\n  "version": 1\n}\n'),
+        SettingsFile(home / "hooks.json", "json", hooks, '{\n  "version": 1\n}\n'),
     )
 
 

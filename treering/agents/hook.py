@@ -42,46 +42,29 @@ def main(arguments: list[str]) -> int:
     event = arguments[0]
     options = _options(arguments[1:])
     client = options.get("client", CLIENTS[0])
-    answer = _TimedReply(client, event)
     allowed = START_DEADLINE_S if event == "session-start" else DEADLINE_S
-    watch = threading.Timer(allowed, answer.late)
-    watch.daemon = True
-    watch.start()
-    try:
-        text, notes = _run(event, client, options, time.monotonic() + allowed)
-    except ValueError as error:
-        text, notes = "", [str(error)]
-    except Exception as error:  # no error must cost the user a prompt
-        text, notes = "", [f"{type(error).__name__}: {error}"]
-    watch.cancel()
-    answer.give(text, notes)
-    return 0
+    deadline = time.monotonic() + allowed
+    answers: list[tuple[str, list[str]]] = []
 
+    def work() -> None:
+        try:
+            answers.append(_run(event, client, options, deadline))
+        except ValueError as error:
+            answers.append(("", [str(error)]))
+        except Exception as error:  # no error must cost the user a prompt
+            answers.append(("", [f"{type(error).__name__}: {error}"]))
 
-class _TimedReply:
-    """The one answer that the client reads, from the work or from the timer."""
-
-    def __init__(self, client: str, event: str) -> None:
-        self._client = client
-        self._event = event
-        self._lock = threading.Lock()
-        self._is_given = False
-
-    def give(self, text: str, notes: list[str]) -> None:
-        with self._lock:
-            if self._is_given:
-                return
-            self._is_given = True
-            reply = replies.reply(self._client, self._event, text, notes)
-            sys.stdout.write(json.dumps(reply) + "\n")
-            sys.stdout.flush()
-            for note in notes:
-                sys.stderr.write(f"treering: {note}\n")
-
-    def late(self) -> None:
-        self.give("", [_LATE])
-        sys.stderr.flush()
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(allowed)
+    text, notes = answers[0] if answers else ("", [_LATE])
+    sys.stdout.write(json.dumps(replies.reply(client, event, text, notes)) + "\n")
+    sys.stderr.writelines(f"treering: {note}\n" for note in notes)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if worker.is_alive():
         os._exit(0)  # a disk or a server that hangs does not end
+    return 0
 
 
 def _run(
