@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from treering.errors import InputError
-from treering.views.code.guard.report import mostly_lost
+from treering.views.code.guard.check import mostly_lost
 from treering.views.code.parse.parts import read_definition
 from treering.views.code.rounds.history import changes_of, piece_of
 from treering.views.code.rounds.session import SessionBlock, conflicts, with_changes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treering.views.code.guard.report import Reversal, likely_reversals, reversals
+from treering.views.code.guard.check import Reversal, likely_reversals, reversals
 from treering.views.code.guard.rules import arrived_parts
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.views.code.rounds.history import EarlierChange, Origin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.code.undos import FIXES, Fix
-from treering.views.code.guard.report import Reversal, reversals
+from treering.views.code.guard.check import Reversal, reversals
 from treering.views.code.guard.rules import arrived_parts
 from treering.views.code.parse.pieces import DefinitionChange, all_pieces, changes
 from treering.views.code.rounds.history import EarlierChange

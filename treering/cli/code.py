@@ -21,8 +21,8 @@ from treering.cli.subapps import Group
 from treering.errors import InputError
 from treering.records import Mode
 from treering.text import first_line
+from treering.views.code.guard.check import Reversal
 from treering.views.code.guard.check import check as compare
-from treering.views.code.guard.report import Reversal
 from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.memory import CodeMemory
 from treering.views.code.parse.syntax import CodeStatement

@@ -30,7 +30,7 @@ from treering.search.context import against
 from treering.serve.roles import ADD, FULL, READ, Roles
 from treering.serve.threads import Kind
 from treering.text import first_line
-from treering.views.code.guard.report import Reversal
+from treering.views.code.guard.check import Reversal
 from treering.views.code.index.code_index import CodeHit
 from treering.views.code.rounds.rounds import NOTHING_CHANGED
 

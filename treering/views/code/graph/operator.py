@@ -142,9 +142,9 @@ def _call_gain(graph: CodeGraph, share: Matrix, cutoff: float) -> Matrix:
     """M·C·Mᵀ, the gain of paths through calls between fragments."""
     held = np.zeros(len(graph), dtype=np.bool_)
     held[share.indices] = True
-    best = CallSearch(graph, held, cutoff).paths()
-    gain = best.weight - tree_paths(graph, best.source, best.target)
-    gains = matrix(best.source, best.target, gain, (len(graph), len(graph)))
+    source, target, weight = CallSearch(graph, held, cutoff).paths()
+    gain = weight - tree_paths(graph, source, target)
+    gains = matrix(source, target, gain, (len(graph), len(graph)))
     return share @ gains @ share.T
 
 

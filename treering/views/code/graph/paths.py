@@ -49,15 +49,6 @@ _Keyed: TypeAlias = tuple[Nodes, Weights]
 
 
 @dataclass(frozen=True, slots=True)
-class Paths:
-    """Pairs of nodes and the weight of the best path from the first to the second."""
-
-    source: Nodes
-    target: Nodes
-    weight: Weights
-
-
-@dataclass(frozen=True, slots=True)
 class _Edges:
     """Edges sorted by where they start: those of node n are at ``first[n]:first[n + 1]``."""
 
@@ -108,8 +99,8 @@ class CallSearch:
         self._before = self._spread(self._tree)
         self._after = self._spread(self._tree, callers)
 
-    def paths(self) -> Paths:
-        """The best paths, where they are better than the tree's.
+    def paths(self) -> tuple[Nodes, Nodes, Weights]:
+        """The best paths, where they are better than the tree's: their ends, and their weight.
 
         None begins in a file in which more than ``MOST_PATHS`` would.
         """
@@ -126,7 +117,7 @@ class CallSearch:
                 middle = (begin + end) // 2
                 parts += [(begin, middle), (middle, end)] if middle > begin else []
         key, weight = _strongest(found)
-        return Paths(*np.divmod(key, self._size), weight)
+        return (*np.divmod(key, self._size), weight)
 
     def _spread(self, *ways: _Edges) -> Weights:
         """The best weight of a path from one of the ends to each node, 0 below the cut-off."""

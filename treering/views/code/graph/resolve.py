@@ -65,9 +65,8 @@ class Resolver:
         self._inside: defaultdict[tuple[str, str, int], list[CallTarget]] = defaultdict(list)
         self._members: defaultdict[tuple[str, str, str, str], list[CallTarget]] = defaultdict(list)
         self._modules: defaultdict[str, list[str]] = defaultdict(list)
-        self._methods: defaultdict[tuple[str, str], list[tuple[CallTarget, str]]] = defaultdict(
-            list
-        )
+        self.methods: defaultdict[tuple[str, str], list[tuple[CallTarget, str]]] = defaultdict(list)
+        """Methods by family and name, with their owners in lower case."""
         self.files_of = cache(self._files_of)
         self._names_of = cache(lambda path: _File(self, path, files[path]))
         for path, parsed in files.items():
@@ -83,7 +82,7 @@ class Resolver:
             if len(within) < MAX_SAME_NAME:
                 within.append(target)
             if definition.kind == "method":
-                self._methods[kind, definition.name].append((target, definition.owner.lower()))
+                self.methods[kind, definition.name].append((target, definition.owner.lower()))
             if definition.owner:
                 members = self._members[kind, _folder(path), definition.owner, definition.name]
                 if len(members) < MAX_SAME_NAME:
@@ -96,10 +95,6 @@ class Resolver:
     def definition(self, target: CallTarget) -> CodeDefinition:
         """The definition that ``target`` names."""
         return self._files[target.path].definitions[target.place]
-
-    def methods(self, family: str, name: str) -> Sequence[tuple[CallTarget, str]]:
-        """The methods called ``name`` in files of one family, with their owners in lower case."""
-        return self._methods.get((family, name), ())
 
     def inside(self, path: str, name: str, scope: int) -> Sequence[CallTarget]:
         """The definitions called ``name`` directly inside definition ``scope`` of a file."""
@@ -245,7 +240,7 @@ class _File:
         A receiver called like a class is taken for one. Else only names of several words count: a
         ``get`` or ``write`` on something unknown is more often a built-in than one of these.
         """
-        methods = self.resolver.methods(self.family, name)
+        methods = self.resolver.methods.get((self.family, name), ())
         hint = re.split(r"\W+", receiver)[-1].replace("_", "").lower()
         alike = [target for target, owner in methods if hint and hint in owner]
         if alike or not _SEVERAL_WORDS.search(name):

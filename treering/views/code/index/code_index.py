@@ -23,7 +23,7 @@ from treering.views.code.graph.operator import CodeRelation
 from treering.views.code.graph.resolve import CallTarget, Candidates, updated_calls
 from treering.views.code.index.paths import ASIDE, files_at, is_asked_for
 from treering.views.code.parse.cuts import Lines, cut
-from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile, SyntaxTree
+from treering.views.code.parse.outline import NONE, CodeDefinition, Ints, ParsedFile, SyntaxTree
 from treering.views.code.parse.parser import parse
 
 ALPHA = 0.5
@@ -40,7 +40,9 @@ class IndexedFile:
     decode: Callable[[], ParsedFile]
     """Makes ``parsed`` on first use: most files of a repository are never opened."""
     fragments: tuple[Lines, ...]
-    terms: tuple[Terms, ...]
+    terms: Terms
+    """The terms of all fragments, one after another, and of how many each has."""
+    term_counts: Ints
     trunk: Trunk
     vectors: Floats | None = None
     """A unit row a fragment, or None where the repository is not embedded."""
@@ -70,11 +72,13 @@ def index_file(text: str, path: str, language: str | None, unit: Unit) -> Indexe
         for piece in fragments
     )
     bare = replace(parsed, tree=NO_TREE)
+    counted = [code_terms(f"{path} {text}") for text in texts]
     return IndexedFile(
         source=parsed.source,
         decode=lambda: bare,
         fragments=fragments,
-        terms=tuple(code_terms(f"{path} {text}") for text in texts),
+        terms=np.concatenate([_NO_TERMS, *counted]),
+        term_counts=np.array([len(terms) for terms in counted], dtype=np.int32),
         trunk=trunk(parsed, fragments),
     )
 
@@ -133,9 +137,10 @@ class CodeIndex:
         self.files, self.calls = files, calls
         trunks = {path: file.trunk for path, file in files.items()}
         self.relation = CodeRelation.build(trunks, calls, self.relation.graph.edges)
-        counted = [terms for file in files.values() for terms in file.terms]
-        sizes = np.array([len(terms) for terms in counted], dtype=np.int64)
-        self._lexical = Lexical().extend(np.concatenate([_NO_TERMS, *counted]), sizes)
+        counted = np.concatenate([_NO_TERMS, *(file.terms for file in files.values())])
+        none = np.zeros(0, dtype=np.int64)
+        sizes = np.concatenate([none, *(file.term_counts for file in files.values())])
+        self._lexical = Lexical().extend(counted, sizes)
         self._rows = [(path, piece) for path, file in files.items() for piece in file.fragments]
 
     def search(

@@ -35,6 +35,9 @@ from treering.views.code.parse.outline import (
 _LEVEL = 1
 """Source code shrinks to a fifth at zlib's fastest level; higher ones gain little."""
 
+_TRUNK = ("parent", "calls", "definitions", "fragment", "node", "share")
+"""The columns of a trunk."""
+
 
 class IndexSettings(NamedTuple):
     """How a repository is indexed: cut, with which weights of edges, embedded by which model."""
@@ -181,19 +184,13 @@ def dump_file(file: IndexedFile) -> bytes:
         "imports": parsed.imports,
         "bindings": parsed.bindings,
     }
-    none = np.zeros((0, 2), dtype=np.uint32)
     arrays: dict[str, NDArray[Any]] = {
         "source": np.frombuffer(parsed.source, dtype=np.uint8),
         "outline": np.frombuffer(json.dumps(outline).encode(), dtype=np.uint8),
         "fragments": np.array(file.fragments, dtype=np.int32).reshape(-1, 3),
-        "term_counts": np.array([len(item) for item in file.terms], dtype=np.int32),
-        "terms": np.concatenate([none, *file.terms]),
-        "parent": file.trunk.parent,
-        "calls": file.trunk.calls,
-        "definitions": file.trunk.definitions,
-        "fragment": file.trunk.fragment,
-        "node": file.trunk.node,
-        "share": file.trunk.share,
+        "term_counts": file.term_counts,
+        "terms": file.terms,
+        **{name: getattr(file.trunk, name) for name in _TRUNK},
     }
     if file.vectors is not None:
         arrays["vectors"] = file.vectors
@@ -203,10 +200,7 @@ def dump_file(file: IndexedFile) -> bytes:
 def load_file(data: bytes) -> IndexedFile:
     """The file that ``dump_file`` made ``data`` of."""
     arrays = _load_arrays(zlib.decompress(data))
-    bounds = np.cumsum(arrays["term_counts"])[:-1]
-    counted = np.split(arrays["terms"], bounds) if len(arrays["term_counts"]) else []
-    columns = {name: arrays[name] for name in ("parent", "calls", "definitions")}
-    entries = {name: arrays[name] for name in ("fragment", "node", "share")}
+    columns = {name: arrays[name] for name in _TRUNK}
     source = arrays["source"].tobytes()
     outline = arrays["outline"].tobytes()
     fragments = arrays["fragments"].tolist()
@@ -214,8 +208,9 @@ def load_file(data: bytes) -> IndexedFile:
         source=source,
         decode=cache(lambda: _parse_outline(json.loads(outline), source)),
         fragments=tuple(Lines(*row) for row in fragments),
-        terms=tuple(counted),
-        trunk=Trunk(**columns, fragments=len(fragments), **entries),
+        terms=arrays["terms"],
+        term_counts=arrays["term_counts"],
+        trunk=Trunk(fragments=len(fragments), **columns),
         vectors=arrays.get("vectors"),
     )
 

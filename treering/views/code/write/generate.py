@@ -18,7 +18,7 @@ from treering.llm.account import ModelAccount
 from treering.llm.contract import Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.views.choices import SpaceSettings
-from treering.views.code.guard.report import Reversal, likely_reversals, printed_reversals
+from treering.views.code.guard.check import Reversal, likely_reversals, printed_reversals
 from treering.views.code.index.blocks import CodeBlock, best_blocks, blocks_named
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.parse.language import LANGUAGES, language_of
