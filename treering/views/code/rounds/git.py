@@ -22,7 +22,6 @@ from treering.errors import UnknownName
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.source_files import decode_source, is_passed_over
 from treering.views.code.rounds.git_command import run_git
-from treering.views.code.rounds.session import RepositoryNames
 
 WORKING_TREE = ""
 """Stands for the files on disk where a revision is expected; ``STAGED`` for those in the index."""
@@ -139,8 +138,8 @@ class Git:
                 left[names[1]] = datetime.fromtimestamp(second, UTC) + timedelta(seconds=1)
         return left
 
-    def identities(self) -> RepositoryNames:
-        """The names of this repository: its first commit and its folder.
+    def identities(self) -> tuple[str, ...]:
+        """The names of this repository: its first commit, if it is known, and its folder.
 
         The first commit stays when a repository is moved, cloned or checked out twice. A shallow
         clone does not have it.

@@ -14,7 +14,7 @@ from treering.views.code.parse.parts import read_definition
 from treering.views.code.parse.pieces import CodePiece, dense, pieces
 from treering.views.code.rounds.git import WORKING_TREE, Commit, Git
 from treering.views.code.rounds.recorded import RecordedBlock
-from treering.views.code.rounds.session import RepositoryNames, SessionBlock
+from treering.views.code.rounds.session import SessionBlock
 
 DEPTH = 50
 """Commits read for each file: older fixes are seldom undone by accident, and reading commits takes
@@ -124,7 +124,7 @@ class Checkout:
     branch is then empty, and all rounds count.
     """
 
-    names: RepositoryNames = ()
+    names: tuple[str, ...] = ()
     branch: str = ""
     history: CommitHistory | None = None
 
@@ -135,6 +135,11 @@ class Checkout:
             return cls.from_git(Git.at(folder))
         except (UnknownName, MissingExtra):
             return cls((str(folder.resolve()),))
+
+    @property
+    def repository(self) -> str:
+        """The name that rounds here are recorded under."""
+        return self.names[0] if self.names else ""
 
     @classmethod
     def from_git(cls, git: Git) -> Self:

@@ -23,7 +23,7 @@ from treering.journal.fields import metadata_json
 from treering.journal.writing import Draft
 from treering.records import BLOCK, JSON, Entry
 from treering.split.stream import MAX_ENTRY_CHARS
-from treering.views.code.rounds.session import RepositoryNames, SessionBlock, with_changes
+from treering.views.code.rounds.session import SessionBlock, with_changes
 
 SOURCE = "code:"
 """The source of a block is this and the path of its file."""
@@ -37,7 +37,7 @@ _SHORT = 9
 
 SHOWN = 5  # keys in an error: a repository has thousands
 
-_TEXTS = ("instruction", "code", "language", "note", "outcome", "branch")
+_TEXTS = ("instruction", "code", "language", "note", "outcome", "repository", "branch")
 _LINKS = ("former", "before", "noted")
 """The fields of a block, and of its record, that the metadata of its entry have."""
 
@@ -69,7 +69,6 @@ def draft(recorded: RecordedBlock) -> Draft:
     block = recorded.block
     account: dict[str, JSON] = {name: getattr(block, name) for name in _TEXTS}
     account |= {name: getattr(recorded, name) for name in _LINKS}
-    account["repository"] = list(block.repository)
     filled: dict[str, JSON] = {key: value for key, value in account.items() if value}
     if recorded.context is not None:
         filled["context"] = list(recorded.context)
@@ -105,11 +104,7 @@ def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
     """The block of an entry; None if it is another one."""
     account = entry.metadata.get(BLOCK)
     path, definition = entry.metadata.get("path"), entry.metadata.get("definition")
-    if (
-        not isinstance(account, dict)
-        or not isinstance(path, str)
-        or not isinstance(definition, str)
-    ):
+    if not (isinstance(account, dict) and isinstance(path, str) and isinstance(definition, str)):
         return None
     if not is_inside(path):
         return None
@@ -119,7 +114,6 @@ def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
         path=path,
         id=entry.id,
         at=entry.at or entry.added,
-        repository=_names(account.get("repository")),
         **{name: texts.get(name, "") for name in _TEXTS},
     )
     if not block.language:
@@ -127,14 +121,9 @@ def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
     head = _head(block)
     fresh = entry.text.removeprefix(head) if entry.text.startswith(head) else ""
     held = account.get("context")
-    context = _names(held) if isinstance(held, list) else None
+    context = tuple(map(str, held)) if isinstance(held, list) else None
     links = {name: texts.get(name, "") for name in _LINKS}
     return RecordedBlock(block, seq=seq, fresh=fresh, context=context, **links)
-
-
-def _names(written: JSON) -> tuple[str, ...]:
-    several = written if isinstance(written, list) else []
-    return tuple(name for name in several if name and isinstance(name, str))
 
 
 def extent(reader: Reader, space: int) -> tuple[int, int]:
@@ -175,7 +164,7 @@ def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[
 
 
 def sequences(
-    recorded: Iterable[RecordedBlock], among: RepositoryNames | None = None
+    recorded: Iterable[RecordedBlock], among: Collection[str] | None = None
 ) -> dict[str, list[RecordedBlock]]:
     """Blocks in sequences, oldest first, by the present key of their definition.
 
@@ -186,13 +175,13 @@ def sequences(
     """
     every = list(recorded)
     if among is not None:
-        groups = repositories([*(record.block.repository for record in every), among])
-        return _chains(_blocks_of(every, next((group for group in groups if among in group), ())))
+        return _chains(record for record in every if record.block.repository in {"", *among})
     by_place: dict[tuple[str, str], list[RecordedBlock]] = {}
-    for group in repositories(record.block.repository for record in every):
-        for key, sequence in _chains(_blocks_of(every, group)).items():
+    for where in dict.fromkeys(record.block.repository for record in every):
+        here = (record for record in every if record.block.repository in ("", where))
+        for key, sequence in _chains(here).items():
             if any(record.block.repository for record in sequence):
-                by_place[group[0][0], key] = sequence
+                by_place[where, key] = sequence
     taken = {record.seq for sequence in by_place.values() for record in sequence}
     alone = _chains(record for record in every if record.seq not in taken)
     # A key stays as it is where it is the only one, and says its repository where it is not.
@@ -205,17 +194,6 @@ def sequences(
     return alone
 
 
-def _blocks_of(
-    every: Iterable[RecordedBlock], repository: Collection[RepositoryNames]
-) -> Iterator[RecordedBlock]:
-    """The blocks of one repository, and those whose repository is not known."""
-    return (
-        record
-        for record in every
-        if not record.block.repository or record.block.repository in repository
-    )
-
-
 def _chains(blocks: Iterable[RecordedBlock]) -> dict[str, list[RecordedBlock]]:
     """Sequences by the present key of their definition; renames are followed."""
     chains: dict[str, list[RecordedBlock]] = {}
@@ -223,24 +201,6 @@ def _chains(blocks: Iterable[RecordedBlock]) -> dict[str, list[RecordedBlock]]:
         older = chains.pop(record.block.key, None) or chains.pop(record.former, [])
         chains[record.block.key] = [*older, record]
     return chains
-
-
-def repositories(named: Iterable[RepositoryNames]) -> list[tuple[RepositoryNames, ...]]:
-    """The repositories that blocks name, each as all the names it had, the latest first.
-
-    Two sets of names are of one repository if the first name of one is in the other: its first
-    commit stays the same. A folder in common is not enough: folders are used again.
-    """
-    groups: list[tuple[RepositoryNames, ...]] = []
-    for names in dict.fromkeys(filter(None, named)):
-        same = [
-            group
-            for group in groups
-            if any(names[0] in other or other[0] in names for other in group)
-        ]
-        groups = [group for group in groups if group not in same]
-        groups.append((names, *(other for group in same for other in group)))
-    return groups
 
 
 def sequence(recorded: Iterable[RecordedBlock]) -> tuple[SessionBlock, ...]:

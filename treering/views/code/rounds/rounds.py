@@ -17,7 +17,7 @@ from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import WORKING_TREE, Git
 from treering.views.code.rounds.history import Checkout, EarlierChange, piece_of
 from treering.views.code.rounds.recorded import RecordedBlock
-from treering.views.code.rounds.session import RepositoryNames, SessionBlock, change
+from treering.views.code.rounds.session import SessionBlock, change
 from treering.views.erase import Eraser
 
 Files = Mapping[str, str]
@@ -72,7 +72,7 @@ class Rounds:
             code="",
             note=check_text(note, "the note"),
             outcome=check_text(outcome, "the outcome"),
-            repository=checkout.names,
+            repository=checkout.repository,
             branch=checkout.branch,
         )
         while True:  # until no other round comes between reading git and writing
@@ -202,11 +202,11 @@ def _blocks(
     for path in paths:
         if not recorded.is_inside(path):
             raise InputError(f"path {path!r}; give paths from the root of the repository")
-    names = checkout.names
+    names: Collection[str] = checkout.names
     if not names:
         # Files that name no repository are of the only one recorded, if there is only one.
-        there = recorded.repositories(block.block.repository for block in every)
-        names = there[0][0] if len(there) == 1 else ()
+        there = {record.block.repository for record in every if record.block.repository}
+        names = there if len(there) == 1 else ()
     sequences = {}
     for key, sequence in recorded.sequences(every, names).items():
         is_read = sequence[-1].block.path in paths
@@ -227,7 +227,7 @@ def _blocks(
             language=piece.language,
             path=piece.path,
             at=now,
-            repository=checkout.names or (older[-1].block.repository if older else ()),
+            repository=checkout.repository or (older[-1].block.repository if older else ""),
         )
         fresh = recorded.fresh_lines(block.code, code_before)
         found = code_before if code_before != as_left else ""
@@ -235,7 +235,7 @@ def _blocks(
 
 
 def _working_tree(
-    git: Git, every: Iterable[RecordedBlock], names: RepositoryNames
+    git: Git, every: Iterable[RecordedBlock], names: Collection[str]
 ) -> tuple[Files, Files, Committed]:
     """Files as committed and on disk: those that differ, and those that have sequences."""
     head = git.head()

@@ -18,9 +18,6 @@ from treering.views.code.parse.syntax import CodeStatement, statements
 SAME_INTENT = 0.95
 """τ: instructions at least this similar speak of the same thing (the paper's value)."""
 
-RepositoryNames = tuple[str, ...]
-"""The names of a repository: its first commit and its folder, if there are any."""
-
 Similarity = Callable[[str, str], float]
 """Similarity of two instructions, 1 for the same meaning."""
 
@@ -51,8 +48,9 @@ class SessionBlock:
     or empty. A block without an instruction is code as it was found: no round is known to have
     asked for it. ``path`` is the file, ``id`` and ``at`` are the entry's (or the commit's), all
     empty where the block is only in memory. ``commit`` is the commit that the block is, or that
-    took it in with the ``message``, where a story knows it. ``repository`` is what its repository
-    went by, and ``branch`` the branch that was checked out, both empty where they are not known.
+    took it in with the ``message``, where a story knows it. ``repository`` is its first commit, or
+    else its folder, and ``branch`` the branch that was checked out, both empty where they are not
+    known.
     """
 
     definition: str
@@ -67,7 +65,7 @@ class SessionBlock:
     at: datetime | None = None
     commit: str = ""
     message: str = ""
-    repository: RepositoryNames = ()
+    repository: str = ""
     branch: str = ""
 
     @property

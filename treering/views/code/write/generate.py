@@ -115,7 +115,10 @@ class Coder:
         self._rounds.begin()
         result = self._round(instruction, target, blocks, context, settings, budget)
         written = replace(
-            result.block, at=datetime.now(UTC), repository=checkout.names, branch=checkout.branch
+            result.block,
+            at=datetime.now(UTC),
+            repository=checkout.repository,
+            branch=checkout.branch,
         )
         code_found = "" if earlier else there
         block = self._rounds.add(written, code_found, context.keys, earlier, result.note)
