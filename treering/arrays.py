@@ -22,6 +22,7 @@ from math import prod
 from typing import Any, Final, TypeVar
 
 import numpy as np
+import numpy.ma  # numpy.unique imports it, perhaps where no file can be opened any more
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]

@@ -227,6 +227,25 @@ def test_a_process_that_is_out_of_files_is_told_so(tmp_path: Path) -> None:
     assert done.stdout.count("too many open files") == len(done.stdout.splitlines()) > 0
 
 
+FIRST_SEARCH = """
+import os, resource, sys
+from tests.embedders import HashingEmbedder
+from treering import Memory
+
+with Memory.open(sys.argv[1], embedder=HashingEmbedder()) as memory:
+    memory.add("Ana keeps bees.")
+    used = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used - 1, used - 1))
+    print(memory.search("bees")[0].text)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it counts open files by /proc")
+def test_a_first_search_opens_no_file(tmp_path: Path) -> None:
+    done = _run(FIRST_SEARCH, tmp_path / "life.db")
+    assert (done.stdout.strip(), done.returncode) == ("Ana keeps bees.", 0), done.stderr
+
+
 def _run(script: str, path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script, str(path)]
     return programs.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -101,14 +101,6 @@ class Size(NamedTuple):
         sizes = [len(draft.text.encode()) + len(draft.metadata.encode()) for draft in drafts]
         return cls(len(sizes), sum(sizes))
 
-    def plus(self, other: Size) -> Size:
-        """Return the sum of two sizes."""
-        return Size(self.entries + other.entries, self.bytes + other.bytes)
-
-    def minus(self, other: Size) -> Size:
-        """Return the difference of two sizes."""
-        return Size(self.entries - other.entries, self.bytes - other.bytes)
-
 
 @dataclass(frozen=True, slots=True)
 class Quota:
@@ -126,9 +118,9 @@ class Quota:
         """Raise QuotaExceeded unless the space has room for so much more."""
         if self == UNLIMITED:
             return
-        total = read_size(reader).plus(more)
+        there = read_size(reader)
         for what, limit in self.limits().items():
-            needed = getattr(total, what)
+            needed = getattr(there, what) + getattr(more, what)
             if needed > limit and getattr(more, what) > 0:
                 raise QuotaExceeded(
                     f"the space may hold {limit} {what}, and would hold {needed} with this; "
