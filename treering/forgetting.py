@@ -64,16 +64,11 @@ class Forgetting:
 
     def _forget_visible(self, entry_ids: Sequence[str]) -> Forgotten:
         """Erase entries that are not withheld."""
-        _check_choice(entry_ids, self.condition)
-        try:
-            return self._erase(entry_ids)
-        except UnknownName:  # perhaps forgotten already, and still in the bytes of the file
-            retry(self.space.database)
-            raise
-
-    def _erase(self, entry_ids: Sequence[str]) -> Forgotten:
         condition, eraser = self.condition, self.views.eraser
-        seqs = None if entry_ids else _all_matching(self.space, condition)
+        if condition.as_of is not None:
+            raise InputError("as_of looks back; to erase older entries give until")
+        if not entry_ids and condition == Filter(omit=condition.omit):
+            raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
 
         def erase(writer: SpaceWriter) -> Forgotten:
             writer.ensure_there()
@@ -86,14 +81,12 @@ class Forgetting:
             drop_waiting_messages(self.space, forgotten.entries)
             return forgotten
 
-        return eraser.forget(erase)
-
-
-def _check_choice(entry_ids: Sequence[str], condition: Filter) -> None:
-    if condition.as_of is not None:
-        raise InputError("as_of looks back; to erase older entries give until")
-    if not entry_ids and condition == Filter(omit=condition.omit):
-        raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
+        try:
+            seqs = None if entry_ids else _all_matching(self.space, condition)
+            return eraser.forget(erase)
+        except UnknownName:  # perhaps forgotten already, and still in the bytes of the file
+            retry(self.space.database)
+            raise
 
 
 def _all_matching(space: Space, condition: Filter) -> list[int]:

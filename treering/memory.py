@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, cast
 
 from treering import corrections
@@ -21,13 +20,7 @@ from treering.chat.prompt import ChatPrompt
 from treering.chat.stream import ChatStream
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
-from treering.errors import (
-    InputError,
-    JournalBusy,
-    JournalCorrupt,
-    UnknownEntry,
-    UnknownName,
-)
+from treering.errors import InputError, JournalBusy, JournalCorrupt, UnknownEntry, UnknownName
 from treering.forgetting import Forgetting, drop_waiting_messages, forget_space
 from treering.hints import Hint
 from treering.ingest import exchange
@@ -75,10 +68,7 @@ from treering.search.searcher import (
     known_until,
 )
 from treering.sharing import SpacesBeside
-from treering.views.choices import (
-    Choices,
-    SpaceSettings,
-)
+from treering.views.choices import Choices, SpaceSettings
 from treering.views.erase import retry
 from treering.views.facts.view import FactView
 from treering.views.fragments.build import space_embedder
@@ -211,12 +201,7 @@ class Memory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # ------------------------------------------------------------------ adding

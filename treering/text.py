@@ -39,16 +39,8 @@ def composed(name: str) -> str:
 
 
 def storable(text: str) -> str:
-    """A text that a library has read, without what no text has: NUL and lone surrogates."""
+    """Return a text with U+FFFD for NUL and lone surrogates, which no stored text has."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def encodable(text: str) -> str:
-    """A text with U+FFFD for each NUL and ``?`` for each lone surrogate.
-
-    Ids and digests are made of the result, so it never changes.
-    """
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
 def shorten_source(source: str, most: int) -> str:

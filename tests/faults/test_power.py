@@ -94,9 +94,9 @@ def watch(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
 
     @contextmanager
     def write_and_look(
-        database: SqliteDatabase, space: str | None = None, *, derived: bool = False
+        database: SqliteDatabase, space: str | None = None, *, derived: bool = False, **how: bool
     ) -> Iterator[Writer]:
-        with write(database, space, derived=derived) as writer:
+        with write(database, space, derived=derived, **how) as writer:
             yield writer
         if not derived or watch.sees_checkpoint():
             watch.look()

@@ -55,7 +55,7 @@ SqlCondition = tuple[str, list[Param]]
 class Dialect:
     """The words of SQLite; another engine overrides them.
 
-    ``alias`` names a row of ``members`` or ``elements``; literals are JSON texts.
+    ``alias`` names a row of ``members``; literals are JSON texts.
     """
 
     unlocked: str = ""
@@ -87,10 +87,6 @@ class Dialect:
         """A row source with a row for each key of an object; ``alias`` has a column ``key``."""
         return f"json_each({text}) {alias}"
 
-    def elements(self, of: str, alias: str) -> str:
-        """A row source with a row for each element of an array in a row ``of``."""
-        return f"json_each({of}.value) {alias}"
-
     def kind_and_value(self, alias: str) -> str:
         """Two columns: text, integer, real, true, false, null, array or object; and the value.
 
@@ -102,9 +98,11 @@ class Dialect:
         """The whole numbers of a group as one text, with commas between them."""
         return f"group_concat({numbers})"
 
-    def is_array(self, alias: str) -> str:
-        """The condition that a value is an array."""
-        return f"{alias}.type = 'array'"
+    def holds(self, alias: str, literal: str) -> SqlCondition:
+        """The condition that a value is an array with the literal among its elements."""
+        equals, params = self.equals("i", literal)
+        elements = f"SELECT 1 FROM json_each({alias}.value) i WHERE {equals}"
+        return f"{alias}.type = 'array' AND EXISTS ({elements})", params
 
     def equals(self, alias: str, literal: str) -> SqlCondition:
         """The condition that a value is the literal, in type and content."""

@@ -157,10 +157,7 @@ class _MetadataKey:
         if name == "$in":
             return self._is_one_of(operand)
         if name == "$contains":
-            equals, literals = self.dialect.equals("i", self._literal(operand))
-            elements = self.dialect.elements("m", "i")
-            holds = f"EXISTS (SELECT 1 FROM {elements} WHERE {equals})"
-            return self._exists(f"{self.dialect.is_array('m')} AND {holds}", literals)
+            return self._exists(*self.dialect.holds("m", self._literal(operand)))
         return self._comparison(name, operand)
 
     def _is_one_of(self, values: JSON) -> Clause:

@@ -131,10 +131,6 @@ class PostgresDialect(Dialect):
     def members(self, text: str, alias: str) -> str:
         return f"jsonb_each(CAST({text} AS JSONB)) {alias} (key, value)"
 
-    def elements(self, of: str, alias: str) -> str:
-        array = f"CASE WHEN {self.is_array(of)} THEN {of}.value ELSE '[]' END"
-        return f"jsonb_array_elements({array}) {alias} (value)"
-
     def kind_and_value(self, alias: str) -> str:
         kind = f"jsonb_typeof({alias}.value)"
         return (
@@ -146,8 +142,12 @@ class PostgresDialect(Dialect):
     def join(self, numbers: str) -> str:
         return f"string_agg(CAST({numbers} AS TEXT), ',')"
 
-    def is_array(self, alias: str) -> str:
-        return f"jsonb_typeof({alias}.value) = 'array'"
+    def holds(self, alias: str, literal: str) -> SqlCondition:
+        is_array = f"jsonb_typeof({alias}.value) = 'array'"
+        array = f"CASE WHEN {is_array} THEN {alias}.value ELSE '[]' END"
+        elements = f"SELECT 1 FROM jsonb_array_elements({array}) i (value)"
+        equals, params = self.equals("i", literal)
+        return f"{is_array} AND EXISTS ({elements} WHERE {equals})", params
 
     def equals(self, alias: str, literal: str) -> SqlCondition:
         return f"{alias}.value = CAST(? AS JSONB)", [literal]

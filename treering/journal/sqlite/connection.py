@@ -87,19 +87,6 @@ def connect(file: Path) -> sqlite3.Connection:
         time.sleep(CONNECT_PAUSE_S)
 
 
-def begin_writing(connection: sqlite3.Connection, *, durable: bool) -> None:
-    """Begin a write transaction, after those of others. Raises sqlite3.Error.
-
-    One that is not ``durable`` does not wait for the disk in the end. A later one that is does so
-    for both, as they stand one behind the other in the log; so does whoever moves that into the
-    file.
-    """
-    # Set each time, because an interrupted thread leaves the connection as it is.
-    connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-    # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
-    connection.execute("BEGIN IMMEDIATE")
-
-
 def _connect_once(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{file.as_uri()}?mode=rw",  # a missing file is not created
@@ -112,7 +99,7 @@ def _connect_once(file: Path) -> sqlite3.Connection:
         for pragma in (
             f"page_size={PAGE_SIZE}",
             "journal_mode=WAL",
-            "synchronous=FULL",  # NORMAL may lose a commit with the power; see ``begin_writing``
+            "synchronous=FULL",  # NORMAL may lose a commit with the power; see ``write``
             # macOS alone: fsync there leaves data in the drive's cache, lost with the power.
             "fullfsync=ON",
             "checkpoint_fullfsync=ON",

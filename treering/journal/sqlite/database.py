@@ -23,7 +23,6 @@ from treering.journal.ledger import UNLIMITED, Quota
 from treering.journal.sqlite import scrub
 from treering.journal.sqlite.connection import (
     APPLICATION_ID,
-    begin_writing,
     connect,
     create_tables,
     is_empty,
@@ -90,17 +89,20 @@ class SqliteDatabase:
                 with translate_errors(self._path):
                     connection.rollback()
 
+    @contextmanager
     def write(
         self,
         space: str | None = None,  # noqa: ARG002
         *,
         derived: bool = False,
-    ) -> AbstractContextManager[Writer]:
-        """A write transaction, alone in the file; rolled back as a whole if the block raises."""
-        return self._write(derived=derived)
+        any_format: bool = False,
+    ) -> Iterator[Writer]:
+        """A write transaction, alone in the file; rolled back as a whole if the block raises.
 
-    @contextmanager
-    def _write(self, *, derived: bool = False, any_format: bool = False) -> Iterator[Writer]:
+        One that is ``derived`` does not wait for the disk in the end. A later one that is not does
+        so for both, as they stand one behind the other in the log; so does whoever moves that into
+        the file.
+        """
         self._take_lost_locks_again()
         with self._queues.writing, self._pool.enter():
             connection = self._pool.connection()
@@ -108,7 +110,10 @@ class SqliteDatabase:
                 raise JournalError("a write inside another transaction of the same thread")
             transaction = SqliteTransaction(connection, self._path)
             with translate_errors(self._path):
-                begin_writing(connection, durable=not derived)
+                # Set each time, because an interrupted thread leaves the connection as it is.
+                connection.execute(f"PRAGMA synchronous={'NORMAL' if derived else 'FULL'}")
+                # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
+                connection.execute("BEGIN IMMEDIATE")
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
@@ -139,7 +144,7 @@ class SqliteDatabase:
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
             with self._pool.apart(foreign_keys="OFF", temp_store=2):
-                with self._pool.patience(wait_s), self._write() as writer:
+                with self._pool.patience(wait_s), self.write() as writer:
                     due = storage.due_scrub(writer, tables)
                     scrub.refill(writer, due.tables)
                     is_due = storage.is_rewrite_due(writer)
@@ -279,7 +284,7 @@ class SqliteDatabase:
             if not is_new:
                 refuse_other_format(reader, self.url)
         if is_new:  # otherwise opening does not wait for a writer
-            with self._write(any_format=True) as writer:
+            with self.write(any_format=True) as writer:
                 if is_empty(writer):
                     create_tables(writer)
                     writer.execute(f"PRAGMA application_id={APPLICATION_ID}")
@@ -299,7 +304,7 @@ class SqliteDatabase:
 
         Until it has been rewritten, that stays due, whatever its tables are marked with.
         """
-        with self._pool.patience(wait_s), self._write() as writer:
+        with self._pool.patience(wait_s), self.write() as writer:
             storage.drop_blanked(writer)
             scrub.mark_refilled(writer)
         with (

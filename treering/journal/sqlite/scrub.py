@@ -117,20 +117,3 @@ def empty_log(connection: sqlite3.Connection) -> bool:
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # most of the work, blocking nothing
     row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return int(row[0]) == 0
-
-
-def blank(writer: Writer, table: str, columns: Sequence[str], ids: Sequence[int]) -> int:
-    """Overwrite columns of rows in place, which keep their size; return the bytes.
-
-    See ``Writer.blank``.
-    """
-    if not ids:
-        return 0
-    zeros = (f"{c} = zeroblob(coalesce(length(CAST({c} AS BLOB)), 0))" for c in columns)
-    size = " + ".join(f"length({column})" for column in columns)
-    rows = writer.rows(
-        f"UPDATE {table} SET {', '.join(zeros)}"
-        f" WHERE rowid IN (SELECT value FROM json_each(?)) RETURNING {size}",
-        (json.dumps(list(ids)),),
-    )
-    return sum(int(row[0]) for row in rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,6 @@ from treering.journal.contract import (
     StoredTable,
     Value,
 )
-from treering.journal.sqlite import scrub
 from treering.journal.sqlite.connection import translate_errors
 
 _TEXT_TYPES = ("CHAR", "CLOB", "TEXT")
@@ -119,7 +119,15 @@ class SqliteTransaction:
         space: int | str,  # noqa: ARG002
         ids: Sequence[int],
     ) -> None:
-        self._blanked += scrub.blank(self, table, columns, ids)
+        if ids:
+            zeros = (f"{c} = zeroblob(coalesce(length(CAST({c} AS BLOB)), 0))" for c in columns)
+            size = " + ".join(f"length({column})" for column in columns)
+            rows = self.rows(
+                f"UPDATE {table} SET {', '.join(zeros)}"
+                f" WHERE rowid IN (SELECT value FROM json_each(?)) RETURNING {size}",
+                (json.dumps(list(ids)),),
+            )
+            self._blanked += sum(int(row[0]) for row in rows)
 
     def commit(self) -> None:
         """Commit, with a count of the blanked bytes."""
