@@ -208,8 +208,11 @@ class Counted(SqliteDatabase):
             yield reader
 
     @contextmanager
-    def write(self, space: str | None = None, *, derived: bool = False) -> Iterator[Writer]:
-        with self._counted("write"), super().write(space, derived=derived) as writer:
+    def write(
+        self, space: str | None = None, *, derived: bool = False, any_format: bool = False
+    ) -> Iterator[Writer]:
+        how = {"derived": derived, "any_format": any_format}
+        with self._counted("write"), super().write(space, **how) as writer:
             yield writer
 
     @contextmanager
