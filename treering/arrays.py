@@ -222,6 +222,6 @@ POOL: Final = Pool()
 """The pool of this process, for searches of all spaces."""
 
 
-def lent(shape: tuple[int, ...], dtype: Any = np.float32) -> NDArray[Any]:
+def borrow_array(shape: tuple[int, ...], dtype: Any = np.float32) -> NDArray[Any]:
     """An array from the pool of the process; see ``Pool.lend``."""
     return POOL.lend(shape, dtype)

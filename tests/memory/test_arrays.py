@@ -10,7 +10,7 @@ import pytest
 
 from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.arrays import LEAST_BYTES, POOL, Pool, lent
+from treering.arrays import LEAST_BYTES, POOL, Pool, borrow_array
 
 LONG = LEAST_BYTES  # bytes; a shorter array is none of the pool's
 
@@ -76,6 +76,6 @@ def test_threads_never_get_the_same_memory_at_once() -> None:
 
 def test_a_memory_that_is_closed_keeps_none_of_it(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory.db", embedder=HashingEmbedder()):
-        lent((LONG,))
+        borrow_array((LONG,))
         assert POOL.free_bytes() >= 4 * LONG
     assert POOL.free_bytes() == 0

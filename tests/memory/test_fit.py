@@ -11,7 +11,7 @@ from tests.memory.test_suggest import reply, voices
 from treering import Memory
 from treering.errors import InputError
 from treering.llm.scripted import FakeLLM
-from treering.search.relations.registry import DEFAULTS, as_texts
+from treering.search.relations.registry import DEFAULTS
 from treering.views.fit import pseudo_queries
 
 NOUNS = [f"noun{n}" for n in range(300)]
@@ -102,7 +102,7 @@ def test_the_relations_of_a_preset_are_fitted_and_the_preset_stays(memory: Memor
     assert [choice.relation.name for choice in report.chosen] == ["context"]
     assert memory.configure().preset == before.preset
     [context] = memory.configure().relations["chat"]
-    assert context == (as_texts(report.chosen)[0] if report.kept else before.relations["chat"][0])
+    assert context == (str(report.chosen[0]) if report.kept else before.relations["chat"][0])
     assert memory.configure("fragrel-chat").preset == "fragrel-chat"
     assert memory.configure().relations["chat"] == ("context(w=0.8, within=document) @ 0.5",)
 

@@ -96,7 +96,7 @@ def test_growing_in_chunks_and_shrinking_equals_an_index_made_at_once(
     assert_scores(grown.score(counted(query)), formula(corpus, query))
     # What is gone counts no more, though its postings are still there.
     asked = counted(query)[:, 0].tolist()
-    assert grown.rarity(asked) == index(corpus).rarity(asked)
+    assert grown.corpus(asked) == index(corpus).corpus(asked)
 
 
 @given(corpus=documents.filter(any), query=questions, row=st.integers(0, 19))
@@ -212,4 +212,4 @@ def test_many_runs_score_as_one() -> None:
     ):
         at_once = grown(Lexical(), left)
         np.testing.assert_array_equal(changed.score(asked), at_once.score(asked))
-        assert changed.rarity([3, 500]) == at_once.rarity([3, 500])
+        assert changed.corpus([3, 500]) == at_once.corpus([3, 500])

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, Final, Protocol, Self
 
 from treering.arrays import Floats
-from treering.embed.contract import Embedder, checked
+from treering.embed.contract import Embedder, unit_vectors
 from treering.embed.minilm import MiniLM
 from treering.embed.registry import GROUP, open_embedder
 from treering.errors import EmbeddingError, InputError, MissingExtra
@@ -92,7 +92,7 @@ class Worker:
             try:
                 model = self._open()
                 whole = task.size.fits_models
-                return checked(model if whole else PartwiseEmbedder(model), texts)
+                return unit_vectors(model if whole else PartwiseEmbedder(model), texts)
             except (EmbeddingError, MissingExtra) as error:
                 errors.append(str(error))
                 return None

@@ -246,7 +246,7 @@ def _space(run: Run, llm: str | None) -> Iterator[Finding]:
 
 
 def _embedder(run: Run) -> Iterator[Finding]:
-    from treering.embed.contract import checked
+    from treering.embed.contract import unit_vectors
     from treering.embed.registry import open_embedder
     from treering.journal.space import NOWHERE, SpaceState, read_state
     from treering.views.fragments.build import ensure_same_model
@@ -261,7 +261,7 @@ def _embedder(run: Run) -> Iterator[Finding]:
     embedder = open_embedder(run.embedder or built_with)
     ensure_same_model(state, embedder, run.space)
     start = time.perf_counter()
-    vectors = checked(embedder, [PROBE])
+    vectors = unit_vectors(embedder, [PROBE])
     took = time.perf_counter() - start
     summary = f"{embedder.name} loads and embeds: {vectors.shape[1]} dimensions, {took:.2f} s"
     yield Finding("embedder", "ok", summary)

@@ -44,7 +44,7 @@ _SHORTEST = np.float32(1e-12)
 """The least divisor: a vector of length zero stays zero."""
 
 
-def checked(
+def unit_vectors(
     embedder: Embedder, texts: Sequence[str], *, query: bool = False, dimension: int | None = None
 ) -> Floats:
     """Unit vectors of texts, shape (len(texts), dimension); by default the embedder's dimension.
@@ -52,14 +52,14 @@ def checked(
     Raises EmbeddingError when a vector is not finite, DimensionMismatch when the shape is wrong.
     """
     width = embedder.dimension if dimension is None else dimension
-    vectors = shaped(embedder, texts, width, query=query)
+    vectors = raw_vectors(embedder, texts, width, query=query)
     spoilt = int((~np.isfinite(vectors)).any(axis=1).sum())
     if spoilt:
         raise not_finite(embedder, spoilt)
     return unit_rows(vectors)
 
 
-def shaped(
+def raw_vectors(
     embedder: Embedder, texts: Sequence[str], dimension: int, *, query: bool = False
 ) -> Floats:
     """Vectors as the embedder made them, shape (len(texts), dimension); some may not be finite.

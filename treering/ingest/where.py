@@ -54,7 +54,8 @@ def to_filter(where: Where) -> Filter:
         raise FilterError(
             f"metadata is a {type(metadata).__name__}; give keys and values", param="metadata"
         )
-    metadata_json(metadata)
+    if metadata:
+        metadata_json(metadata)
     omit = given.pop("omit", ())
     if isinstance(omit, str) or not all(isinstance(entry_id, str) for entry_id in omit):
         raise FilterError("omit takes a collection of entry ids", param="omit")

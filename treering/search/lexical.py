@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, lent, without
+from treering.arrays import Codes, Floats, borrow_array, without
 from treering.parallel import WORTHWHILE, for_each, for_each_piece
 from treering.search.postings import (
     MAX_COUNT,
@@ -183,7 +183,7 @@ class Lexical:
     def score(self, query: Terms) -> Floats:
         """Return BM25 of every row for a query, shape (N,); each term of it counts once."""
         size = len(self._lengths)
-        scores: Floats = lent((size,))
+        scores: Floats = borrow_array((size,))
         self._norms()  # made before two threads ask for it
         looked_up = dict(zip(query[:, 0].tolist(), self._looked_up(query[:, 0]), strict=True))
         known = {t: c for t, c in self._columns.items() if size - len(c) <= size // LATE}
@@ -234,13 +234,7 @@ class Lexical:
             for term, postings in looked_up.items()
             if term not in columns and sum(map(len, postings.slots)) >= size // WIDE
         ]
-        return {term: lent((size,)) for term in wide[:MOST_COLUMNS]}
-
-    def rarity(self, terms: Collection[int]) -> dict[int, float]:
-        """Return the idf of terms."""
-        asked = np.array(list(terms), dtype=np.uint32)
-        idf = self._idf(asked, self._frequencies(asked))
-        return dict(zip(asked.tolist(), idf.tolist(), strict=True))
+        return {term: borrow_array((size,)) for term in wide[:MOST_COLUMNS]}
 
     def _frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return how many rows hold each term, without reading postings."""

@@ -72,27 +72,6 @@ def rank(
     """Score every fragment: ``own + Σ_r α_r · env_r`` (FragRel eq. 10), and the contributions of
     further signals. Without a reader of ``rows`` no signal reads the best hits.
     """
-    ranking, signals, asked = _begin(snapshot, relations, search, rows)
-    ranking.bm25, ranking.cosines = _raw_scores(ranking, signals, asked)
-    _score(ranking, signals, asked)
-    ranking.refinement = make_refinement(ranking)
-    if rows is not None:
-        for stage in (Stage.SOURCES, Stage.MENTIONS):  # these look at the best rows
-            ranking.add(contributions(signals[stage], ranking))
-    return ranking
-
-
-def measure(
-    snapshot: Snapshot, relations: Relations, search: Search, rows: RowReader
-) -> tuple[Floats | None, Cosines | None]:
-    """Return BM25 and cosines, by which ``rank`` scores the fragments of one of several spaces."""
-    return _raw_scores(*_begin(snapshot, relations, search, rows))
-
-
-def _begin(
-    snapshot: Snapshot, relations: Relations, search: Search, rows: RowReader | None
-) -> tuple[Ranking, Signals, Contributions]:
-    """Return a ranking without scores, its signals, and contributions that need no scores."""
     plan = among_people(snapshot, search.plan) or search.plan
     cut = pieces_a_message(snapshot, relations, plan)
     ranking = Ranking(snapshot, relations, beside_messages(plan, cut), search, cut, rows)
@@ -100,17 +79,16 @@ def _begin(
     if model is not None and model.name == BUNDLED:  # another may have learned any language
         ranking.readable = is_english(search.query)
     signals = signals_by_stage(ranking)
-    return ranking, signals, contributions(signals[Stage.QUESTION], ranking)
-
-
-def _raw_scores(
-    ranking: Ranking, signals: Signals, asked: Contributions
-) -> tuple[Floats | None, Cosines | None]:
-    """Return BM25 and cosines of all fragments, or of those that may be among the best."""
-    snapshot, search = ranking.snapshot, ranking.search
-    bm25 = None if search.mode == "dense" else snapshot.lexical.score(search.terms)
-    wanted = _wanted_rows(replace(ranking, bm25=bm25), signals, asked)
-    return bm25, cosine_scores(snapshot, search.vector, search.mode, bm25, wanted)
+    asked = contributions(signals[Stage.QUESTION], ranking)
+    ranking.bm25 = None if search.mode == "dense" else snapshot.lexical.score(search.terms)
+    wanted = _wanted_rows(ranking, signals, asked)
+    ranking.cosines = cosine_scores(snapshot, search.vector, search.mode, ranking.bm25, wanted)
+    _score(ranking, signals, asked)
+    ranking.refinement = make_refinement(ranking)
+    if rows is not None:
+        for stage in (Stage.SOURCES, Stage.MENTIONS):  # these look at the best rows
+            ranking.add(contributions(signals[stage], ranking))
+    return ranking
 
 
 def _score(ranking: Ranking, signals: Signals, asked: Contributions) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, lent, without
+from treering.arrays import Codes, Floats, borrow_array, without
 from treering.parallel import for_each_piece, pieces
 from treering.records import KINDS, Kind, Mode
 from treering.search.lexical import Corpus
@@ -85,7 +85,7 @@ OwnScores = Mapping[str, ScaledScores]
 
 def own_total(own: OwnScores, size: int) -> Floats:
     """Return the sum of the own terms of so many rows."""
-    total: Floats = lent((size,))
+    total: Floats = borrow_array((size,))
     total[:] = 0
     for term in own.values():
         term.add_to(total)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, SupportsIndex, TypeVar
 import numpy as np
 
 from treering.arrays import Codes, Floats, without
-from treering.embed.contract import Embedder, checked
+from treering.embed.contract import Embedder, unit_vectors
 from treering.errors import EmbeddingError, EmptyText, EntryCorrupt, InputError, ModelMismatch
 from treering.hints import Hint
 from treering.journal import entries
@@ -30,16 +30,17 @@ from treering.search.context import (
 from treering.search.hits import Groups, RowReader, hits, holding_first, represent_all
 from treering.search.lexical import Corpus
 from treering.search.marks import Marker, mark_nothing
-from treering.search.pipeline import measure, rank
+from treering.search.pipeline import rank
 from treering.search.ranking import Ranking
 from treering.search.relations.contract import Plan, Relations, among_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
-from treering.search.scores import UnionStatistics, moments
+from treering.search.scores import UnionStatistics, cosine_scores, moments
 from treering.search.snapshot import (
     NO_ROWS,
     FragmentSource,
     Mask,
     Snapshot,
+    Wanted,
     allowed_rows,
     without_speakers,
 )
@@ -189,13 +190,14 @@ class Searcher:
 
     def measure(self, search: Search) -> tuple[Search, Moments | None, Moments | None]:
         """Return a search with its vector, and the moments of BM25 and cosines."""
-        with self._read(search) as (reader, found):
+        with self._read(search) as (_, found):
             if found is None:
                 return search, None, None
             snapshot, asked = found
-            allowed = allowed_rows(reader, snapshot, asked.condition)
-            rows = self._row_reader(reader, snapshot, asked, allowed)
-            bm25, cosines = measure(snapshot, self._relations, asked, rows)
+            self.ensure_same(snapshot, asked.vector)
+            bm25 = None if asked.mode == "dense" else snapshot.lexical.score(asked.terms)
+            none_wanted = Wanted(None, None, lambda _: NO_ROWS)
+            cosines = cosine_scores(snapshot, asked.vector, asked.mode, bm25, none_wanted)
             words = None if bm25 is None else (len(snapshot), *moments(bm25))
             meaning = None
             if cosines is not None and (spread := cosines.spread) is not None:
@@ -210,7 +212,7 @@ class Searcher:
         with self._corpus.reading() as (_, snapshot):
             return snapshot
 
-    def embedded(self, queries: Sequence[str], mode: Mode) -> Floats | None:
+    def embed_queries(self, queries: Sequence[str], mode: Mode) -> Floats | None:
         """Return the queries' vectors, or None if the mode is lexical or the space has none.
 
         Call it outside a read transaction: embedding may be slow, and the WAL grows meanwhile.
@@ -226,7 +228,7 @@ class Searcher:
             return None
         self._ensure_model(model)
         try:
-            return checked(self._embedder(), queries, query=True, dimension=model.dimension)
+            return unit_vectors(self._embedder(), queries, query=True, dimension=model.dimension)
         except EmbeddingError as error:
             raise type(error)(f"{error}; mode='lexical' searches without the model") from error
 
@@ -264,7 +266,7 @@ class Searcher:
 
     def _embed(self, searches: Sequence[Search], texts: Sequence[str]) -> list[Search]:
         """Return searches, all in one mode, with the vectors of their texts, if there are any."""
-        vectors = self.embedded(texts, searches[0].mode)
+        vectors = self.embed_queries(texts, searches[0].mode)
         found = [None] * len(texts) if vectors is None else vectors
         return [
             replace(search, vector=vector, embedded=text)

@@ -22,7 +22,7 @@ from treering.arrays import (
     Bytes,
     Codes,
     Floats,
-    lent,
+    borrow_array,
     product,
     quantise_rows,
     restore_rows,
@@ -136,7 +136,7 @@ class VectorBlocks:
 
     def cosines(self, query: Floats) -> Floats:
         """Return the products with a vector, which is rounded to eight bits if the rows are."""
-        result: Floats = lent((len(self),))
+        result: Floats = borrow_array((len(self),))
         spans = list(self.spans())
         [code], [scale] = quantise_rows(query[None])
 

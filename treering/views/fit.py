@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.embed.contract import Embedder, checked
+from treering.embed.contract import Embedder, unit_vectors
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Mode, Progress
@@ -286,7 +286,7 @@ def pseudo_queries(
         kind,
         rows=np.array(answers, dtype=np.int64),
         asked=[terms(text) for text in asked],
-        asked_vectors=checked(embedder, asked, query=True),
+        asked_vectors=unit_vectors(embedder, asked, query=True),
         left=[terms(text) for text in left],
-        left_vectors=checked(embedder, left),
+        left_vectors=unit_vectors(embedder, left),
     )

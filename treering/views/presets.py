@@ -17,7 +17,7 @@ from treering.journal.ledger import CHOICES
 from treering.records import KINDS, Kind
 from treering.search.relations.contract import Weighted
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.registry import CONFIGURED, as_texts, without_fitted
+from treering.search.relations.registry import CONFIGURED, without_fitted
 from treering.search.relations.semantic import Semantic
 from treering.views import settings
 from treering.views.choices import OWN, SpaceSettings
@@ -51,7 +51,7 @@ class Preset:
         stored: dict[str, Any] = {}
         if self.relations is not None:
             related: Mapping[Kind, Sequence[Weighted]] = self.relations.value
-            stored[CONFIGURED] = {kind: as_texts(weighted) for kind, weighted in related.items()}
+            stored[CONFIGURED] = {kind: [*map(str, weighted)] for kind, weighted in related.items()}
         if self.choices:
             stored[CHOICES] = {name: given.value for name, given in self.choices.items()}
         return stored

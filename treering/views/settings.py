@@ -11,7 +11,7 @@ from treering.errors import InputError
 from treering.journal import ledger
 from treering.journal.space import Space, SpaceReader
 from treering.records import KINDS
-from treering.search.relations.registry import as_texts, load_plan, with_relations
+from treering.search.relations.registry import load_plan, with_relations
 from treering.views.choices import CHOICES, SpaceSettings, check_setting
 
 
@@ -34,7 +34,7 @@ def read(stored: Mapping[str, Any]) -> SpaceSettings:
     """The settings stored with a space; ``preset`` is not looked for. Raises InputError."""
     plan = load_plan(stored)
     return replace(
-        choices_of(stored), relations={kind: tuple(as_texts(plan[kind])) for kind in KINDS}
+        choices_of(stored), relations={kind: tuple(map(str, plan[kind])) for kind in KINDS}
     )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from treering.embed.contract import Embedder, checked
+from treering.embed.contract import Embedder, unit_vectors
 from treering.errors import EmbeddingError
 from treering.search.terms import terms
 from treering.split.text import sentences
@@ -95,7 +95,7 @@ class SupportCheck:
     def _likeness(self, claims: Sequence[str], lines: Sequence[str]) -> list[float]:
         # The last text is all lines together: a sentence may sum up several of them.
         try:
-            vectors = checked(self._embedder, [*claims, *lines, " ".join(lines)])
+            vectors = unit_vectors(self._embedder, [*claims, *lines, " ".join(lines)])
         except EmbeddingError:  # the words alone can still support a sentence
             return [0.0] * len(claims)
         cosines = vectors[: len(claims)] @ vectors[len(claims) :].T

@@ -254,14 +254,14 @@ class Weighted:
     among_people: float | None = None
 
     def __str__(self) -> str:
-        """Such as ``context(w=0.3, within=document) @ 0.5``; other people's relations by name."""
-        name, parameters = self.relation.name, ""
-        if is_dataclass(self.relation):
+        """As settings have it, such as ``context(w=0.3, within=document) @ 0.5``."""
+        parameters = ""
+        if is_dataclass(self.relation):  # another package's has its name alone
             values: dict[str, Any] = asdict(self.relation)
             parameters = ", ".join(f"{key}={values[key]}" for key in values if key != "name")
-        return (
-            f"{name}({parameters}) @ {self.alpha:g}" if parameters else f"{name} @ {self.alpha:g}"
-        )
+        people = "" if self.among_people is None else f" among people {self.among_people:g}"
+        named = self.relation.name + (f"({parameters})" if parameters else "")
+        return f"{named} @ {self.alpha:g}{people}"
 
 
 Plan = Mapping[Kind, Sequence[Weighted]]

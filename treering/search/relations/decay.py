@@ -15,7 +15,7 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, lent, union, without
+from treering.arrays import Codes, Floats, borrow_array, union, without
 from treering.errors import InputError
 from treering.parallel import PIECE, for_each
 from treering.search.relations.contract import (
@@ -45,7 +45,7 @@ class Chains:
         piece = max(PIECE, 4 * reach)  # else most of the work would be for the margins
         if size <= piece:
             return _sums(self.factors, scores)
-        sums: Floats = lent((size,))
+        sums: Floats = borrow_array((size,))
 
         def add_up(at: int) -> None:
             start, stop = at * piece, min((at + 1) * piece, size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -285,20 +285,12 @@ def load_plan(settings: Mapping[str, Any]) -> Plan:
     return plan
 
 
-def as_texts(relations: Iterable[Weighted]) -> list[str]:
-    """Return weighted relations as the settings of a space hold them."""
-    return [
-        f"{each}{'' if each.among_people is None else f' among people {each.among_people:g}'}"
-        for each in relations
-    ]
-
-
 def with_fitted(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> dict[str, Any]:
     """Return the settings of a space after ``fit``.
 
     A kind gets the relations chosen for it if these gain; else it keeps those that it has.
     """
-    fitted = {report.kind: as_texts(report.chosen) for report in reports if report.kept}
+    fitted = {report.kind: [*map(str, report.chosen)] for report in reports if report.kept}
     return {**settings, FITTED: {**settings.get(FITTED, {}), **fitted}}
 
 
@@ -323,7 +315,7 @@ def with_relations(settings: Mapping[str, Any], text: str) -> dict[str, Any]:
                 f"{' or '.join(f'{name}:' for name in KINDS)} and relations, or none"
             )
         every = [] if named == "none" else _COMMA.split(named)
-        given[kind] = as_texts(map(_parse_weighted, every))
+        given[kind] = [str(_parse_weighted(one)) for one in every]
     fitted = {kind: w for kind, w in settings.get(FITTED, {}).items() if kind not in given}
     return {**settings, CONFIGURED: {**settings.get(CONFIGURED, {}), **given}, FITTED: fitted}
 

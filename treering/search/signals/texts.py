@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from math import log
 from typing import ClassVar, Final
 
 import numpy as np
@@ -21,7 +20,7 @@ from treering.search.ranking import Ranking, RowValues, Stage, top_rows
 from treering.search.relations.contract import alpha_of
 from treering.search.scores import standardise
 from treering.search.snapshot import Snapshot
-from treering.search.terms import Terms, plain, spans_of, terms, words_of
+from treering.search.terms import plain, spans_of, terms, words_of
 
 BEST_ROWS: Final = 64  # rows whose sources are read
 
@@ -114,7 +113,6 @@ LEAST_TERMS: Final = 6
 parts."""
 
 MOST_PARTS: Final = 8  # the last turns of a chat may have more
-MOST_HOLDERS: Final = 20_000  # fragments with a word beyond which it does not count
 
 _SPLIT: Final = re.compile(
     r"[,;:?!]\s+|[\u3001\u3002\uff0c\uff1b\uff1f]|\s[-\u2013\u2014]\s|\b(?:and|or|but|while|who|"
@@ -143,18 +141,9 @@ class Parts:
             return None
         best = np.full(len(snapshot), -np.inf, dtype=np.float32)
         for part in parts:
-            score = snapshot.lexical.score(_rare(snapshot, terms(part)))
-            np.maximum(best, standardise(score), out=best)
+            np.maximum(best, standardise(snapshot.lexical.score(terms(part))), out=best)
         best *= weight
         return RowValues(None, best)
-
-
-def _rare(snapshot: Snapshot, of_part: Terms) -> Terms:
-    """Return the terms of a part that not too many fragments hold."""
-    rarity = snapshot.lexical.rarity(of_part[:, 0].tolist())
-    least = log((len(snapshot) + 1) / MOST_HOLDERS)
-    rare: Terms = of_part[[rarity[term] >= least for term in of_part[:, 0].tolist()]]
-    return rare
 
 
 def parts_of(query: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from treering.embed.contract import Embedder, checked
+from treering.embed.contract import Embedder, unit_vectors
 from treering.errors import InputError
 from treering.journal.space import Space
 from treering.llm.account import ModelAccount
@@ -125,7 +125,7 @@ class CodeMemory:
                     f"{repository.root} is embedded with {model or 'no model'}, not "
                     f"{name}; index it with embed=True, or search with mode='lexical'"
                 )
-            vector = checked(self._repositories.embedder, [query], query=True)[0]
+            vector = unit_vectors(self._repositories.embedder, [query], query=True)[0]
         if mode == "lexical" and near is None and not index.says_any(query):
             return []  # without this, unrelated fragments would be returned
         return index.search(
@@ -313,7 +313,7 @@ class CodeMemory:
         """The cosine of two instructions."""
         if first == other:
             return 1.0
-        vectors = checked(self._repositories.embedder, [first, other])
+        vectors = unit_vectors(self._repositories.embedder, [first, other])
         return float(vectors[0] @ vectors[1])
 
     def repositories(self) -> list[str]:

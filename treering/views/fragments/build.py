@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.embed.contract import Embedder, checked, not_finite, shaped, unit_rows
+from treering.embed.contract import Embedder, not_finite, raw_vectors, unit_rows, unit_vectors
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import EmbeddingError, InputError, MissingExtra, ModelMismatch
 from treering.hints import Hint
@@ -254,7 +254,7 @@ class Fragments(View):
             batches: list[Floats] = []
             until = time.monotonic() + EMBED_S
             for batch in _batches(texts):
-                batches.append(checked(embedder, batch, dimension=width))
+                batches.append(unit_vectors(embedder, batch, dimension=width))
                 if time.monotonic() > until:
                     break
             if not models:
@@ -322,7 +322,7 @@ class Fragments(View):
         Raises EmbeddingError when it refuses every text: it is down, or misconfigured.
         """
         try:
-            return shaped(self._model(self._size()), texts, dimension)
+            return raw_vectors(self._model(self._size()), texts, dimension)
         except EmbeddingError as error:
             if not self._works(dimension):
                 raise error from None
@@ -335,7 +335,7 @@ class Fragments(View):
 
     def _works(self, dimension: int) -> bool:
         try:
-            shaped(self._embedder(), [PROBE], dimension)
+            raw_vectors(self._embedder(), [PROBE], dimension)
         except EmbeddingError:
             return False
         return True

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering import forks
-from treering.arrays import Codes, lent, without, zeros_in_large_pages
+from treering.arrays import Codes, borrow_array, without, zeros_in_large_pages
 from treering.errors import InputError
 from treering.journal.blocks import Postings, Rows
 from treering.records import KINDS
@@ -56,7 +56,7 @@ class Column(Generic[T]):
     def reserve(self, total: int) -> None:
         """Make room for ``total`` rows."""
         if total > len(self._data):
-            larger: NDArray[T] = lent((total,), self._data.dtype)
+            larger: NDArray[T] = borrow_array((total,), self._data.dtype)
             larger[: self._size] = self.values
             self._data = larger
 
@@ -81,7 +81,7 @@ class Column(Generic[T]):
 
     def _room(self, size: int) -> NDArray[T]:
         # Memory of an earlier state is used again: the system clears new memory page by page.
-        room: NDArray[T] = lent((size + max(SPARE, size >> 6),), self._data.dtype)
+        room: NDArray[T] = borrow_array((size + max(SPARE, size >> 6),), self._data.dtype)
         return room
 
     def remove(self, gone: Codes) -> None:

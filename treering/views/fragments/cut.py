@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treering.arrays import Floats
-from treering.embed.contract import Embedder, shaped, unit_rows
+from treering.embed.contract import Embedder, raw_vectors, unit_rows
 from treering.journal.entries import OWN_SOURCES
 from treering.llm.tokens import tokens_upto
 from treering.records import Entry
@@ -119,7 +119,7 @@ class PartwiseEmbedder:
         """One vector a text; for a text in one part, the model's own."""
         cuts = [spans(text, self._reads) or [(0, 0)] for text in texts]
         parts = [text[slice(*span)] for text, cut in zip(texts, cuts, strict=True) for span in cut]
-        vectors = shaped(self._model, parts, self.dimension, query=query)
+        vectors = raw_vectors(self._model, parts, self.dimension, query=query)
         made = np.empty((len(texts), vectors.shape[1]), dtype=np.float32)
         first = 0
         for row, cut in enumerate(cuts):

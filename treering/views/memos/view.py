@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import ClassVar, Literal
 
 from treering.arrays import Codes
-from treering.embed.contract import checked
+from treering.embed.contract import unit_vectors
 from treering.errors import InputError, LLMError, LLMNotConfigured
 from treering.journal import ledger, work
 from treering.journal.space import SpaceReader, SpaceWriter
@@ -102,7 +102,7 @@ class MemoView:
         check_count("k", k)
         search = Search(query, Filter(), mode, self._defaults())
         self._erase_expired()  # before memos are embedded and their words are counted
-        vectors = self._searcher.embedded([query], mode)
+        vectors = self._searcher.embed_queries([query], mode)
         if vectors is not None:
             self._embed()
         base = self._searcher.snapshot()
@@ -240,7 +240,7 @@ class MemoView:
         if waiting:
             # The embedder is called outside any transaction: it may take long.
             texts = [stored.memo.option for stored in waiting]
-            vectors = checked(self._embedder(), texts, dimension=model.dimension)
+            vectors = unit_vectors(self._embedder(), texts, dimension=model.dimension)
             with self._space.write() as writer:
                 store.save_vectors(writer, model, waiting, vectors)
 

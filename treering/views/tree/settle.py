@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Final
 
-from treering.embed.contract import Embedder, checked
+from treering.embed.contract import Embedder, unit_vectors
 from treering.errors import LLMError
 from treering.journal import ledger, work
 from treering.journal.contract import Reader
@@ -151,7 +151,7 @@ class SummarySettler:
     def _store(self, results: list[tuple[_Job, Aggregate]]) -> None:
         if not results:
             return
-        vectors = checked(self._embedder, [result.text for _, result in results])
+        vectors = unit_vectors(self._embedder, [result.text for _, result in results])
         with self._grower.write() as (writer, tree):
             model = writer.model
             if model is None or model.name != self._embedder.name:

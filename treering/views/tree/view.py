@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from treering.arrays import Codes
-from treering.embed.contract import checked
+from treering.embed.contract import unit_vectors
 from treering.errors import LLMNotConfigured, UnknownNode
 from treering.hints import Hint
 from treering.journal import entries, work
@@ -201,7 +201,7 @@ class TreeView:
             stale = store.texts_of_others(reader, model) if model else []
         if model is None or not stale or model.name != self._embedder().name:
             return
-        vectors = checked(self._embedder(), [text for _, text in stale])
+        vectors = unit_vectors(self._embedder(), [text for _, text in stale])
         with self._grower.write() as (writer, tree):
             if writer.model != model:
                 return
@@ -216,7 +216,7 @@ class TreeView:
     @contextmanager
     def _rank(self, search: Search) -> Iterator[NodeRanking | None]:
         """Texts and summaries ranked, and the rows that meet a filter; None without a tree."""
-        vectors = self._searcher.embedded([search.query], search.mode)
+        vectors = self._searcher.embed_queries([search.query], search.mode)
         search = replace(search, vector=None if vectors is None else vectors[0])
         with self._grower.read() as (reader, tree):
             base = self._searcher.snapshot()

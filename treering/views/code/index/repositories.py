@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from treering.embed.contract import Embedder, checked
+from treering.embed.contract import Embedder, unit_vectors
 from treering.errors import JournalBusy, TreeringError, UnknownRepository
 from treering.hints import Hint
 from treering.journal.space import Space
@@ -189,7 +189,7 @@ class Repositories:
             if want.model is not None:
                 texts = [file.fragment_text(lines) for lines in file.fragments]
                 none = np.zeros((0, self.embedder.dimension), dtype=np.float32)
-                file = replace(file, vectors=checked(self.embedder, texts) if texts else none)
+                file = replace(file, vectors=unit_vectors(self.embedder, texts) if texts else none)
             files[path] = file
             if progress is not None:
                 progress(len(files), len(fresh))
