@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -112,16 +113,6 @@ def encrypted(path: Path) -> None:
     path.write_bytes(content)
 
 
-def unnameable(path: Path) -> None:
-    packed(path, f"{'n' * 300}.json", [b"[]"])
-
-
-def file_and_folder(path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.json", b"[]")
-        archive.writestr("a.json/b.json", b"[]")
-
-
 def sparse(path: Path) -> Path:
     """A file of 3 GB that takes no room."""
     with path.open("wb") as stream:
@@ -148,25 +139,18 @@ def test_an_archive_that_cannot_be_unpacked_says_so(
     assert list(memory.entries()) == []
 
 
-@pytest.mark.parametrize("make", [unnameable, file_and_folder])
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"{'n' * 300}.json"],
+        ["a.json", "a.json/b.json"],
+        *([name] for name in ("../a.json", "/a.json", "a/../../a.json", "..\\a.json")),
+    ],
+)
 def test_an_archive_with_names_that_no_disk_takes_is_read(
-    memory: Memory, tmp_path: Path, make: Callable[[Path], None]
+    memory: Memory, tmp_path: Path, names: list[str]
 ) -> None:
-    make(tmp_path / "export.zip")
-    with pytest.raises(InputError, match="no conversation"):
-        memory.import_(tmp_path / "export.zip")
-
-
-@pytest.mark.parametrize("name", ["../out.json", "/out.json", "a/../../out.json", "..\\out.json"])
-def test_no_name_in_an_archive_leads_out_of_it(
-    memory: Memory, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    packed(tmp_path / "export.zip", name, [b"[]"])
-    with pytest.raises(InputError, match="no conversation"):
-        memory.import_(tmp_path / "export.zip")
-    assert sorted(file.name for file in tmp_path.rglob("out.json")) == []
-    assert not Path("/out.json").exists()
-    assert list(temporary.iterdir()) == []
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as file:
+        for name in names:
+            file.writestr(name, json.dumps(CHATGPT))
+    assert memory.import_(tmp_path / "export.zip").added == 2

@@ -156,13 +156,17 @@ def test_a_line_of_json_may_hold_any_line_separator(memory: Memory, tmp_path: Pa
     assert memory.add(chat).added == 1
 
 
-def test_front_matter_becomes_metadata(memory: Memory, tmp_path: Path) -> None:
-    note = tmp_path / "note.md"
-    note.write_text(
+@pytest.mark.parametrize(
+    "front",
+    [
         '---\ntitle: "The boiler"\ntags: [house, heating]\nauthors:\n  - Ana\n  - Ben\n'
-        "date: 2026-03-12\nempty:\n---\nServiced by Kowalski.\n",
-        "utf-8",
-    )
+        "date: 2026-03-12\nempty:\n---",
+        '+++\ntags = ["house", "heating"]\nauthors = ["Ana", "Ben"]\ndate = 2026-03-12\n+++',
+    ],
+)
+def test_front_matter_becomes_metadata(memory: Memory, tmp_path: Path, front: str) -> None:
+    note = tmp_path / "note.md"
+    note.write_text(f"{front}\nServiced by Kowalski.\n", "utf-8")
     memory.add(note, metadata={"title": "Given"})
     (entry,) = memory.entries()
     assert entry.metadata["title"] == "Given"
@@ -197,15 +201,6 @@ def test_front_matter_that_is_not_valid_is_told_once_and_kept_as_text(
     assert (entry.text, entry.metadata) == (note.read_text("utf-8"), {})
     assert entry.at == datetime(2026, 3, 12, tzinfo=UTC)
     assert memory.add(note).skipped == ()
-
-
-def test_fields_of_toml_keep_their_types(memory: Memory, tmp_path: Path) -> None:
-    note = tmp_path / "note.md"
-    note.write_text('+++\ntags = ["a, b"]\nsize = 3\ndate = 2026-03-12\n+++\nText.\n', "utf-8")
-    memory.add(note)
-    (entry,) = memory.entries()
-    assert entry.metadata == {"tags": ["a, b"], "size": 3, "date": "2026-03-12"}
-    assert entry.at == datetime(2026, 3, 12, tzinfo=UTC)
 
 
 def test_a_notebook_is_its_cells_and_its_outputs_are_counted(

@@ -230,44 +230,33 @@ def test_mail_is_its_subject_and_its_text(
     assert entry.at.isoformat() == "2026-03-03T10:00:00+01:00"
 
 
-def test_a_folder_of_everything_is_taken_in_and_what_is_none_is_named(
-    memory: Memory, tmp_path: Path
-) -> None:
-    for number, write in enumerate(WRITERS.values()):
-        folder = tmp_path / "all" / str(number)
-        folder.mkdir(parents=True)
-        write(folder)
-    (tmp_path / "all" / "notes.md").write_text("not a chat", "utf-8")
-    seen: list[tuple[int, int]] = []
-    receipt = memory.import_(tmp_path / "all", progress=lambda *step: seen.append(step))
-    origins = {entry.source.split("/")[0] for entry in memory.entries()}
-    assert origins == set(READERS)
-    [other] = [one for one in receipt.skipped if one.path.endswith("notes.md")]
-    assert other.reason == "no conversation of a format that treering can read"
-    assert seen[-1] == (8, 8)
-
-
-def test_everything_in_an_archive_is_read_from_there_and_no_copy_has_a_name(
+def test_a_folder_of_everything_is_read_and_so_is_its_archive_of_which_no_copy_has_a_name(
     open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever ends the process, no conversation is left in the temporary folder."""
-    for number, write in enumerate(WRITERS.values()):
-        folder = tmp_path / "all" / str(number)
+    for name, write in WRITERS.items():
+        folder = tmp_path / "all" / name
         folder.mkdir(parents=True)
         write(folder)
+    (tmp_path / "all" / "notes.md").write_text("not a chat", "utf-8")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    seen: list[tuple[int, int]] = []
     left: list[Path] = []
     packed, loose = open_memory(tmp_path / "packed.db"), open_memory(tmp_path / "loose.db")
     packed.import_(
         zipped(tmp_path / "all", tmp_path / "all.zip"),
         progress=lambda *_: left.extend(temporary.iterdir()),
     )
-    loose.import_(tmp_path / "all")
+    receipt = loose.import_(tmp_path / "all", progress=lambda *step: seen.append(step))
     assert left == []
     both = ([replace(one, added=NOW) for one in memory.entries()] for memory in (packed, loose))
     assert next(both) == next(both) != []
+    assert {entry.source.split("/")[0] for entry in loose.entries()} == set(READERS)
+    [other] = [one for one in receipt.skipped if one.path.endswith("notes.md")]
+    assert other.reason == "no conversation of a format that treering can read"
+    assert seen[-1] == (8, 8)
 
 
 def test_the_memory_itself_is_not_read_where_it_lies_among_transcripts(
