@@ -620,7 +620,10 @@ def test_each_project_has_its_own_space_in_a_memory_that_is_named(home: Path, ho
     other = str(home / "life.db")
 
     def fire(event: str, folder: Path, **payload: str) -> dict[str, Any]:
-        return hook(event, {"cwd": str(folder), **payload}, "--memory", other)
+        content = {"cwd": str(folder), **payload}
+        if event == "turn":
+            return hook(event, content, "--memory", other)
+        return hook(event, content, TREERING_MEMORY=other)
 
     said = transcript(home / "s.jsonl", MAST)
     try:

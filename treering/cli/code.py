@@ -17,7 +17,7 @@ from treering.cli.hits import term_parts
 from treering.cli.options import Text, command, opt, options_of
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
-from treering.cli.subapps import Group
+from treering.cli.subapps import sub_app
 from treering.errors import InputError
 from treering.records import Mode
 from treering.text import first_line
@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 SHORT = 9
 """Characters of an id that are shown: enough to cite it by."""
 
-app = typer.Typer(
-    cls=Group,
-    add_completion=False,
+app = sub_app(
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
     help="The code of repositories: index, search and map it, and remember the work on it.",
 )
 

@@ -6,19 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from treering.agents.project import project_of, working_folder
 from treering.cli.options import command, group, opt
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
-from treering.cli.subapps import Group
+from treering.cli.subapps import sub_app
 from treering.errors import UnknownName
 from treering.hooks import hook_log
 
-app = typer.Typer(
-    cls=Group, add_completion=False, pretty_exceptions_enable=False, subcommand_metavar="[COMMAND]"
-)
+app = sub_app(subcommand_metavar="[COMMAND]")
 
 
 @group(

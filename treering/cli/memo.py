@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import typer
-
 from treering.cli import stdin
 from treering.cli.options import command, group, opt
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
-from treering.cli.subapps import Group
+from treering.cli.subapps import sub_app
 from treering.errors import InputError
 from treering.views.memos.record import Memo
 
-app = typer.Typer(
-    cls=Group, add_completion=False, help="Read and correct memos of conversations, by topic."
+app = sub_app(help="Read and correct memos of conversations, by topic.")
+
+NO_MEMO = (
+    "no memos yet: `treering settle` writes them with a language model, once a conversation has "
+    "over 10 lines or 1,024 tokens"
 )
 
 
@@ -41,9 +42,7 @@ def memos(
             run.out.emit_all(hits, lambda hit: [f"{hit.score:.2f}  ", *_memo(hit.memo)])
             return
         listed = memory.memos.list(topic=topic, source=source)
-        due = 0 if listed else memory.stats().pending.get("memo", 0)
-    nothing = "no memo meets these conditions" if is_narrowed else _why_none(due)
-    run.out.emit_all(listed, _memo, nothing)
+    run.out.emit_all(listed, _memo, "no memo meets these conditions" if is_narrowed else NO_MEMO)
 
 
 @command(app)
@@ -81,17 +80,6 @@ def edit(
             return
         memo = memory.memos.edit(memo_id, topic=topic, summary=summary, pinned=pin)
     run.out.emit_all([memo], _memo)
-
-
-def _why_none(due: int) -> str:
-    if due:
-        return (
-            f"no memo is written yet, {due:,} due: `treering settle` writes with a language model"
-        )
-    return (
-        "no memos yet: `treering settle` writes them, with a language model, once a "
-        "conversation has over 10 lines or 1,024 tokens"
-    )
 
 
 def _memo(memo: Memo) -> tuple[Part, ...]:

@@ -13,7 +13,7 @@ from treering.cli.moments import FORMS_TO_COME
 from treering.cli.options import MomentToCome, command, group, opt, options_of
 from treering.cli.output import note
 from treering.cli.run import Run
-from treering.cli.subapps import Group
+from treering.cli.subapps import Group, sub_app
 from treering.errors import InputError
 from treering.journal.ledger import Quota
 from treering.serve.settings import DEFAULT_HOST, DEFAULT_PORT, ServerSettings
@@ -64,13 +64,8 @@ else:
         ),
     )
 
-app = typer.Typer(
-    cls=_Serve,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    subcommand_metavar="[FILE] [COMMAND]",
-)
-key = typer.Typer(cls=Group, add_completion=False, subcommand_metavar="[COMMAND]")
+app = sub_app(_Serve, subcommand_metavar="[FILE] [COMMAND]")
+key = sub_app(subcommand_metavar="[COMMAND]")
 app.add_typer(key, name="key")
 
 

@@ -31,6 +31,11 @@ class Group(_PlainFlags, TyperGroup):
     """A group of commands whose help names no value of a flag."""
 
 
+def sub_app(kind: type[Group] = Group, **settings: Any) -> typer.Typer:
+    """Return an app for the commands below a name."""
+    return typer.Typer(cls=kind, add_completion=False, **settings)
+
+
 @dataclass(frozen=True, slots=True)
 class SubApp:
     """The module whose ``app`` is loaded for a name, and its line in the help.
@@ -52,7 +57,7 @@ SUB_APPS: dict[str, SubApp] = {
     "hook": SubApp("treering.cli.hook", "The hooks of agents: their memory, space and log."),
     "tune": SubApp("treering.cli.tune", "Teach a small model to write memos."),
 }
-"""Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""
+"""Sub-apps by name: add a line here, and ``app = sub_app(...)`` in the module it names."""
 
 
 class _Deferred(TyperGroup):

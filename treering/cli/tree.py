@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import typer
-
 from treering.cli.options import group, opt
 from treering.cli.output import note, plural, printable, to_json
 from treering.cli.run import Run
-from treering.cli.subapps import Group
+from treering.cli.subapps import sub_app
 from treering.views.tree.node import outline
 from treering.views.tree.shape import ROOT
 from treering.views.tree.store import UNPLACED
 
-app = typer.Typer(cls=Group, add_completion=False, help="Look at the tree of summaries.")
+app = sub_app(help="Look at the tree of summaries.")
 
 
 @group(

@@ -11,16 +11,11 @@ import typer
 from treering.cli.options import command, option_group
 from treering.cli.output import note, plural
 from treering.cli.run import Run
-from treering.cli.subapps import Group
+from treering.cli.subapps import sub_app
 from treering.errors import InputError
 from treering.tune.train import TuneOptions, read_rows, refuse_places, tune
 
-app = typer.Typer(
-    cls=Group,
-    add_completion=False,
-    no_args_is_help=True,
-    help="Teach a small model in a file to write and choose memos.",
-)
+app = sub_app(no_args_is_help=True, help="Teach a small model in a file to write and choose memos.")
 
 
 @app.callback()

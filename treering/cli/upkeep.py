@@ -16,14 +16,14 @@ from treering.cli.entries import STILL_READ
 from treering.cli.options import command, opt, settings_group
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
-from treering.cli.subapps import Group
+from treering.cli.subapps import sub_app
 from treering.records import Stats
 
 if TYPE_CHECKING:
     from treering.search.relations.registry import FitReport, Suggestion
 
 commands = typer.Typer()
-app = typer.Typer(cls=Group, add_completion=False, no_args_is_help=True)
+app = sub_app(no_args_is_help=True)
 
 if TYPE_CHECKING:
     Chosen = Any
