@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Process, Treering, record, records
-from tests.code.working import repository
 from tests.ingest.clients import CLAUDE, SESSION, write_lines
 
 MESSAGES = [
@@ -201,19 +200,6 @@ def test_what_cannot_be_embedded_is_added_and_found_when_the_model_is_back(
     stuck = treering("settle", "--embedder", "failing")
     assert (stuck.exit_code, "refused" in stuck.stderr) == (4, True)
     assert "refused" in treering("doctor", "--embedder", "failing").stdout
-
-
-def test_a_memory_made_in_a_repository_that_does_not_ignore_it_says_so_once(
-    treering: Treering, tmp_path: Path
-) -> None:
-    root = repository(tmp_path / "project")
-    there = ("--memory", root / "treering.db")
-    hint = "treering.db* in .gitignore"
-    assert hint in treering("add", "Some words.", *there).stderr
-    assert treering("add", "Other words.", *there).stderr == ""
-    (root / ".gitignore").write_text("*.db*\n")
-    for path in (root / "second.db", tmp_path / "third.db"):
-        assert treering("add", "Some words.", "--memory", path).stderr == ""
 
 
 def test_past_conversations_are_imported_and_what_is_left_out_is_told(

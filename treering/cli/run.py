@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
@@ -20,7 +20,7 @@ from treering.agents.project import (
     working_folder,
 )
 from treering.cli.output import Output, note, plural
-from treering.errors import InputError, MissingExtra, UnknownMemory, UnknownName, UnknownSpace
+from treering.errors import UnknownMemory, UnknownName, UnknownSpace
 from treering.hooks.places import make_private, user_memory
 from treering.text import composed, nearest_told
 
@@ -174,7 +174,7 @@ class Run:
         """
         if may_be_empty and self._is_by_folder and not self.is_there:
             self._end_as_empty()
-        is_new = self.ensure_there(create)
+        self.ensure_there(create)
         from treering.embed.minilm import MiniLM
         from treering.memory import Memory
 
@@ -195,8 +195,6 @@ class Run:
             memory = stack.enter_context(opened)
             if not create and not whole:
                 self._ensure_space(memory, may_be_empty=may_be_empty)
-            if is_new:
-                self._say_if_git_takes_it()
             try:
                 yield memory
             except KeyboardInterrupt as interrupt:
@@ -211,27 +209,21 @@ class Run:
     @contextmanager
     def database(self, *, create: bool = False) -> Iterator[Database]:
         """The open database, without loading a model. Raises UnknownName as ``memory`` does."""
-        is_new = self.ensure_there(create)
+        self.ensure_there(create)
         from treering.journal.open import open_database
 
         with closing(open_database(self.url)) as database:
-            if is_new:
-                self._say_if_git_takes_it()
             yield database
 
-    def ensure_there(self, create: bool) -> bool:
-        """Return whether the memory is about to be made; its folder exists then.
-
-        Raises UnknownName if the command makes none.
-        """
+    def ensure_there(self, create: bool) -> None:
+        """Raise UnknownMemory unless the memory exists or may be made; its folder exists then."""
         if (self.path is None and create) or self.is_there:
-            return False
+            return
         if not create:
             raise UnknownMemory(f"there is no memory at {self.place}")
         if self.path is not None and self.path == user_memory():
             make_private(self.path.parent)
             note(f"your own memory is made: {self.path}; -m or TREERING_MEMORY names another")
-        return True
 
     def _ensure_space(self, memory: Memory, *, may_be_empty: bool) -> None:
         """Raise UnknownSpace if the space is not in the file: "nothing found" would hide a typo.
@@ -259,22 +251,6 @@ class Run:
     def _end_as_empty(self) -> NoReturn:
         note(f"nothing is remembered of {self.space!r} yet; `treering spaces` lists what there is")
         raise typer.Exit
-
-    def _say_if_git_takes_it(self) -> None:
-        """Warn if git would commit the new file: a memory should not be published by accident."""
-        if self.path is None:
-            return
-        path = self.path.resolve()
-        if not any((folder / ".git").exists() for folder in path.parents):
-            return  # git need not be started to know
-        from treering.views.code.rounds.git import Git
-
-        with suppress(MissingExtra, InputError):  # no git, or not for this user: nothing to say
-            if Git.at(path.parent).would_commit(path):
-                note(
-                    f"{path.name} is in a git repository that does not ignore it: a line "
-                    f"{path.name}* in .gitignore keeps it out of commits"
-                )
 
 
 def _say_what_is_durable(memory: Memory, talks: bool) -> None:

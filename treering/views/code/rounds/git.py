@@ -152,11 +152,6 @@ class Git:
         """Whether the history has been cut off, so that the first commit is not known."""
         return self._ask("rev-parse", "--is-shallow-repository") == b"true\n"
 
-    def would_commit(self, path: Path) -> bool:
-        """Whether a file that is not tracked would get into a commit of everything."""
-        listed = self._ask("ls-files", "--others", "--exclude-standard", "--", str(path))
-        return bool(listed)
-
     def changed_paths(self, old: str, new: str) -> list[tuple[str, str]]:
         """Source files that differ: the paths before and after, empty for an absent file.
 
