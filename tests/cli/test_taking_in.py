@@ -151,7 +151,7 @@ def test_replace_changes_the_text_and_nothing_else(treering: Treering) -> None:
     assert treering("replace", identity, "-", stdin="Ana lives in Oslo.").exit_code == 0
     entry = record(treering("show", identity, "--json"))
     assert (entry["text"], entry["speaker"]) == ("Ana lives in Oslo.", "Ben")
-    assert record(treering("search", "Rome", "--mode", "lexical", "--json"))["why"]["bm25"] == 0
+    assert records(treering("search", "Rome", "--mode", "lexical", "--json")) == []
 
 
 def test_an_export_is_imported_into_an_equal_memory(treering: Treering, tmp_path: Path) -> None:
