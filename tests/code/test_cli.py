@@ -76,15 +76,6 @@ def test_searching_before_indexing_says_what_to_do(root: Path) -> None:
     assert "Path(" not in result.stderr
 
 
-def test_searching_where_nothing_is_indexed_says_so(root: Path) -> None:
-    run("index", str(root))
-    run("forget", "--root", str(root))
-    result = CliRunner().invoke(app, ["code", "search", "x"])
-    assert result.exit_code == 2
-    assert "no repository is indexed; index it first" in result.stderr
-    assert "None" not in result.stderr
-
-
 def test_indexing_passes_over_the_files_of_the_memory_itself(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,17 +84,12 @@ def test_an_error_that_is_dropped_from_a_rewritten_definition_is_missed() -> Non
     assert [line.text for line in one.then] == ["if n < 0:", 'raise ValueError("negative")']
 
 
-def test_an_error_that_becomes_another_is_not_dropped() -> None:
-    other = GUARDED.replace("ValueError", "NegativeError").replace("n / 2", "n * 0.5")
-    assert found({"m.py": GUARDED}, {"m.py": other}, brought(PLAIN, GUARDED)) == ()
-
-
-def test_what_moves_to_a_helper_is_not_lost() -> None:
-    helped = (
-        "def check(n):\n    if n < 0:\n        raise ValueError('negative')\n\n\n"
-        "def half(n):\n    check(n)\n    total = n / 2\n    return total\n"
-    )
-    assert found({"m.py": GUARDED}, {"m.py": helped}, brought(PLAIN, GUARDED)) == ()
+def test_what_moves_to_a_helper_or_a_caller_is_not_lost() -> None:
+    check = "def check(n):\n    if n < 0:\n        raise ValueError('negative')\n"
+    helped = check + "\n\n" + PLAIN.replace("total =", "check(n)\n    total =")
+    called = f"{check}    return half(n)\n\n\n{PLAIN}"
+    for moved in (helped, called):
+        assert found({"m.py": GUARDED}, {"m.py": moved}, brought(PLAIN, GUARDED)) == ()
 
 
 def test_what_was_lost_before_is_not_blamed_on_this_change() -> None:

@@ -55,40 +55,23 @@ def test_python_definitions_carry_names_signatures_docs_bases_and_attributes() -
     assert init.signature == "def __init__(self, pen: Pen)"
     assert draw.doc == "# Draws it.\n# All of it."
     assert (drawing.parent, init.parent, draw.owner) == (NONE, 0, "Drawing")
+    # The span has the decorators.
+    assert (drawing.span.first_line, drawing.span.last_line, draw.span.first_line) == (6, 19, 17)
 
 
-def test_the_span_of_a_definition_includes_its_decorators() -> None:
-    drawing, _, draw = parse(PYTHON, "python").definitions
-    assert (drawing.span.first_line, drawing.span.last_line) == (6, 19)
-    assert draw.span.first_line == 17
-
-
-def test_calls_carry_receiver_and_innermost_scope() -> None:
+def test_python_calls_imports_and_bindings() -> None:
     parsed = parse(PYTHON, "python")
-    assert called(parsed) == [
-        "register",
-        "Round",
-        "property",
-        "self.shape.paint",
-        "osp.join",
-        "area",
-    ]
-    assert [c.scope for c in parsed.calls] == [0, 1, 2, 2, 2, 2]
-
-
-def test_imports_carry_module_name_and_alias() -> None:
-    found = [(i.module, i.name, i.alias) for i in parse(PYTHON, "python").imports]
-    assert found == [
+    calls = ["register", "Round", "property", "self.shape.paint", "osp.join", "area"]
+    assert called(parsed) == calls
+    assert [call.scope for call in parsed.calls] == [0, 1, 2, 2, 2, 2]
+    assert parsed.imports == (
         ("os.path", "", "osp"),
         (".shapes", "Circle", "Round"),
         (".shapes", "area", ""),
         (".all", "*", ""),
-    ]
-
-
-def test_bindings_tell_the_type_of_annotated_and_newly_made_variables() -> None:
-    found = {(b.variable, b.type) for b in parse(PYTHON, "python").bindings}
-    assert found == {("pen", "Pen"), ("self.shape", "Round")}
+    )
+    types = {(binding.variable, binding.type) for binding in parsed.bindings}
+    assert types == {("pen", "Pen"), ("self.shape", "Round")}
 
 
 OTHERS = {
@@ -174,7 +157,7 @@ def test_each_language_yields_definitions_calls_and_imports() -> None:
         parsed = parse(text, language)
         assert qualified(parsed) == definitions
         assert called(parsed) == calls
-        assert [(i.module, i.name, i.alias) for i in parsed.imports] == imports
+        assert [*parsed.imports] == imports
 
 
 def test_every_language_is_tested_and_found_by_its_suffixes() -> None:

@@ -48,9 +48,12 @@ def test_comments_docstrings_quotes_and_white_space_are_not_compared() -> None:
 
 
 def test_the_head_of_a_statement_is_shown_without_the_comment_behind_it() -> None:
-    code = "def half(n):  # of a number\n    if n:  # not 0\n        return n / 2\n"
+    code = "def half(n):  # of n\n    if n:  # not 0\n        return n / 2\n    else:\n        0\n"
     shown = [statement.source for statement in statements(code, "python")]
-    assert shown == ["def half(n):", "if n:", "return n / 2"]
+    assert shown == ["def half(n):", "if n:\nelse:", "return n / 2", "0"]
+    caught = "try:\n    a()\nexcept (\n    A,\n    B,\n):\n    b()\nfinally:\n    c()\n"
+    shown = [statement.source for statement in statements(caught, "python")]
+    assert shown == ["try:\nexcept (\n    A,\n    B,\n):\nfinally:", "a()", "b()", "c()"]
 
 
 def test_indenting_a_statement_adds_only_what_it_is_put_in() -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from functools import wraps
 from itertools import islice
-from types import FunctionType, TracebackType
+from types import FunctionType
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 from treering.chat.answer import Answer
@@ -156,10 +156,5 @@ class AsyncChatStream(AsyncIterator[str]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.close()

@@ -72,6 +72,7 @@ class Syntax:
         from tree_sitter import QueryCursor
 
         self.root = root
+        self._text = root.text or b""
         cursor = QueryCursor(compiled)
         cursor.set_max_start_depth(MAX_DEPTH)
         captures = cursor.captures(root)
@@ -114,18 +115,27 @@ class Syntax:
         return " ".join(token for token in tokens if token.strip())
 
     def as_written(self, node: Node) -> str:
-        """The source of ``node`` up to the first block in it, its lines indented as in a file."""
-        end, stack = node.start_byte, [node]
+        """The source of ``node`` without the blocks in it, its lines indented as in a file."""
+        heads: list[tuple[Node, Node]] = []  # the first and last token of each, such as `except`
+        is_after_block, stack = True, [node]
         while stack:
             here = stack.pop()
             if here is not node and self.has(here, "block"):
-                break
-            if here.children:
+                is_after_block = True
+            elif here.children:
                 stack.extend(reversed(here.children))
             elif not self.has(here, "comment"):
-                end = here.end_byte
-        text = (node.text or b"")[: end - node.start_byte].decode(errors="replace")
-        return textwrap.dedent(" " * node.start_point.column + text)
+                first = here if is_after_block else heads.pop()[0]
+                heads.append((first, here))
+                is_after_block = False
+        return "\n".join(
+            textwrap.dedent(" " * first.start_point.column + self._source(first, last))
+            for first, last in heads
+        )
+
+    def _source(self, first: Node, last: Node) -> str:
+        begin, end = (byte - self.root.start_byte for byte in (first.start_byte, last.end_byte))
+        return self._text[begin:end].decode(errors="replace")
 
 
 def source_of(node: Node) -> str:
