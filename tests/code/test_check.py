@@ -34,9 +34,12 @@ def test_a_fix_of_an_earlier_commit_that_the_working_tree_undoes_is_told(
 ) -> None:
     sha = commit(root, "Refuse negative numbers", m=GUARDED)
     assert not memory.code.check(root=root)
-    write(root, m=PLAIN)
-    (one,) = memory.code.check(root=root).undone
+    write(root, m=PLAIN, new=PLAIN)
+    steps: list[tuple[int, int]] = []
+    report = memory.code.check(root=root, progress=lambda *step: steps.append(step))
+    (one,) = report.undone
     assert (one.name, one.instruction, one.origin) == (sha, "Refuse negative numbers", "commit")
+    assert steps == [(1, 1)]  # of the files whose history is read
     assert not memory.code.check(root=root, depth=0)
 
 

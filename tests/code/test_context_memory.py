@@ -48,14 +48,6 @@ def test_add_merges_what_is_retrieved_for_all_instructions_so_far() -> None:
     assert "total += price(item)" not in llm.requests[0].text
 
 
-def test_keep_leaves_the_memory_as_it_is() -> None:
-    shelf = Shelf(PRICE)
-    judge = llm_judge(FakeLLM(['{"mode": "KEEP", "action": "", "target_context": []}']))
-    memory = ContextMemory(shelf, judge, [TOTAL])
-    assert memory.begin("rename a variable").mode == "KEEP"
-    assert (names(memory), shelf.queries) == (["total"], [])
-
-
 def test_a_reply_that_is_neither_add_nor_keep_is_an_error_and_changes_nothing() -> None:
     memory = ContextMemory(Shelf(PRICE), llm_judge(FakeLLM(["maybe", '{"mode": "MAYBE"}'])))
     with pytest.raises(LLMReplyError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -229,13 +230,11 @@ def check(
             raise InputError(
                 f"--message-file {message_file} cannot be read: {error.strerror}"
             ) from error
-    with run.out.progress("reading the history of changed files") as progress:
-        options = {**asdict(what), "root": root, "message": message, "progress": progress}
-        if run.is_there:
-            with run.memory(whole=True) as memory:
-                report = memory.code.check(**options)
-        else:
-            report = compare(rounds=(), **options)
+    options = {**asdict(what), "root": root, "message": message}
+    with ExitStack() as stack:
+        memory = stack.enter_context(run.memory(whole=True)) if run.is_there else None
+        options["progress"] = stack.enter_context(run.out.progress("reading changed files"))
+        report = memory.code.check(**options) if memory else compare(rounds=(), **options)
     for reversal in report.undone:
         run.out.emit(reversal, *_undone(reversal))
     note(
