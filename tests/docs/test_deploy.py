@@ -24,7 +24,7 @@ from tests.postgres_server import PostgresServer
 from treering.cli.main import app
 from treering.journal.open import open_database
 from treering.journal.postgres.location import Location
-from treering.serve.rest.upkeep import health
+from treering.serve.rest.custom import health
 from treering.serve.settings import DEFAULT_PORT, STOP_WITHIN_S
 
 DEPLOY = ROOT / "deploy"

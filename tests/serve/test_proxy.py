@@ -47,7 +47,7 @@ from treering.serve.proxy.conversation import (
 )
 from treering.serve.proxy.route import Proxy, ProxyTurn
 from treering.serve.settings import ServerSettings
-from treering.serve.tenant import Tenant
+from treering.serve.spaces import Tenant
 from treering.serve.threads import Threads
 
 

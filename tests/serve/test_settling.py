@@ -25,7 +25,7 @@ from treering.serve import spaces
 from treering.serve.app import create_app
 from treering.serve.settings import ServerSettings
 from treering.serve.settling import AGAIN_S, IDLE_S, IdleSettler, Settling
-from treering.serve.tenant import Tenant
+from treering.serve.spaces import Tenant
 
 WAIT_S = 30
 
@@ -74,7 +74,7 @@ def test_an_upgrade_waits_for_its_turn_and_is_not_taken_for_done() -> None:
         space = "ana"
         memory = SimpleNamespace(settle=None)
 
-        async def call_slow(self, _work: object, _progress: object, *, upgrade: bool) -> str:
+        async def run(self, _kind: str, _work: object, _step: object, *, upgrade: bool) -> str:
             if not upgrade:
                 await first.wait()
             done.append(upgrade)

@@ -31,7 +31,7 @@ from treering.serve.mcp.http import Endpoint
 from treering.serve.metrics import Metrics, MetricsMiddleware
 from treering.serve.page import route as page
 from treering.serve.proxy.route import Proxy
-from treering.serve.rest import chat, custom, upkeep
+from treering.serve.rest import chat, custom
 from treering.serve.rest.routes import operation_routes
 from treering.serve.settings import ServerSettings
 from treering.serve.settling import IdleSettler, Settling
@@ -111,7 +111,7 @@ def create_app(settings: ServerSettings) -> FastAPI:
     app.state.settling = settling
     app.state.idle = idle
     problems.register(app)
-    for router in (chat.router, upkeep.router, upkeep.health, page.router, *custom.ROUTERS):
+    for router in (chat.router, page.router, *custom.ROUTERS):
         app.router.routes += router.routes
     app.router.routes += [endpoint.route(), *proxy.routes(), *page.files(), *operation_routes()]
     if access.issuer is not None:
@@ -136,6 +136,6 @@ def _add_middleware(
         CrowdMiddleware,
         most=settings.max_requests,
         max_bytes=settings.max_bytes,
-        larger={upkeep.IMPORT_PATH: settings.max_import_bytes},
+        larger={custom.IMPORT_PATH: settings.max_import_bytes},
     )
     app.add_middleware(MetricsMiddleware, metrics=metrics, logs=settings.log_requests)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Header, Request, Response
 from pydantic_core import to_json
@@ -18,7 +18,8 @@ from treering.journal.claims import RequestClaim, StoredReply
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.serve import problems
 from treering.serve.settings import ServerSettings
-from treering.serve.tenant import Asking, Tenant
+from treering.serve.spaces import Asking, Tenant
+from treering.serve.threads import Kind
 
 MAX_KEY_CHARS = 255
 REPLAYED = {"Idempotent-Replayed": "true"}
@@ -77,9 +78,6 @@ class ClaimedRequest:
 Work = Callable[[ClaimedRequest | None], object]
 """Does a request and returns its result; without a key it gets None and stores no reply."""
 
-Run = Callable[..., Awaitable[Any]]
-"""Runs a call in a thread, as ``Tenant.change`` and ``Tenant.call_slow`` do."""
-
 
 @dataclass(frozen=True, slots=True)
 class GivenReply:
@@ -110,7 +108,7 @@ class Once:
     request: bytes
     patience_s: float
 
-    async def execute(self, run: Run, work: Work, *, status: int, quotes: bool) -> GivenReply:
+    async def execute(self, kind: Kind, work: Work, *, status: int, quotes: bool) -> GivenReply:
         """Do the work, or return its earlier reply; ``quotes``: it may quote entries.
 
         The request is claimed first: the same request, also at another server, waits for the reply.
@@ -121,7 +119,7 @@ class Once:
         end, pause = time.monotonic() + self.patience_s, FIRST_PAUSE_S
         while True:
             try:
-                given: GivenReply = await run(self._attempt, work, status, quotes)
+                given = await self.tenant.run(kind, self._attempt, work, status, quotes)
             except RequestUnderWay:
                 if time.monotonic() + pause > end:
                     raise
@@ -130,9 +128,9 @@ class Once:
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE_S)
 
-    async def reply(self, run: Run, work: Work, *, status: int, quotes: bool) -> Response:
+    async def reply(self, kind: Kind, work: Work, *, status: int, quotes: bool) -> Response:
         """Do the work as ``execute`` does, and return the response."""
-        return (await self.execute(run, work, status=status, quotes=quotes)).response()
+        return (await self.execute(kind, work, status=status, quotes=quotes)).response()
 
     def _attempt(self, work: Work, status: int, quotes: bool) -> GivenReply:
         """Run in one thread from claim to reply: a client that hangs up does not end the work."""

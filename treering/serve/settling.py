@@ -9,18 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from treering.errors import ServerUnavailable, TreeringError
 from treering.journal import ledger, storage
 from treering.journal.contract import Database, Reader
 from treering.journal.space import UNNAMED, Space, names
 from treering.records import Progress, Stats
-from treering.serve.tenant import Tenant
+from treering.serve.spaces import Spaces, Tenant
 from treering.serve.threads import start_task
-
-if TYPE_CHECKING:
-    from treering.serve.spaces import Spaces
 
 log = logging.getLogger("treering.serve")
 
@@ -90,7 +87,7 @@ class Settling:
             self._go_on_unless_stopping(done, total)
 
         try:
-            return await tenant.call_slow(tenant.memory.settle, go_on, upgrade=upgrade)
+            return await tenant.run("wait", tenant.memory.settle, go_on, upgrade=upgrade)
         finally:
             del self._at_work[tenant.space]
 
@@ -171,14 +168,14 @@ class IdleSettler:
     async def _settle(self, name: str, state: object) -> None:
         self._settled[name] = state, self.now()
         tenant = await self._spaces.tenant(name)
-        meter = await tenant.call(_Meter, self, tenant.database, name)
+        meter = await tenant.run("read", _Meter, self, tenant.database, name)
         try:
             await self._settling.settle_between(tenant, meter.step)
         except ServerUnavailable:
             del self._settled[name]
             raise
         finally:
-            await tenant.call(meter.count)
+            await tenant.run("read", meter.count)
         states = await self._spaces.read(_states)
         if self.is_idle:  # else a request may have changed it since
             self._settled[name] = states.get(name), self.now()

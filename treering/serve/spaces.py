@@ -1,21 +1,27 @@
-"""The open spaces of one file."""
+"""The open spaces of one file: each a tenant with its memory and its share of the threads."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from treering.chat.conversation import Conversations
+from treering.corrections import takes_only_proposals
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
-from treering.errors import JournalError, LLMNotConfigured
-from treering.journal import claims, storage
+from treering.errors import AccessDenied, JournalError, LLMNotConfigured
+from treering.journal import claims, ledger, storage
 from treering.journal.contract import Database, Reader
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -23,15 +29,19 @@ from treering.journal.space import Space, begin
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE, open_llm
 from treering.memory import Memory, memory_parts
+from treering.records import Hit, Spent
+from treering.search.searcher import check_queries
 from treering.serve import keys
+from treering.serve.access import caller_of
 from treering.serve.metrics import Metrics
+from treering.serve.roles import ADD, FULL, READ, Roles
 from treering.serve.settings import ServerSettings
-from treering.serve.tenant import Tenant
-from treering.serve.threads import Threads, start_task
+from treering.serve.threads import SHARE, THREADS, Batcher, Kind, Threads, start_task
 from treering.views.erase import retry
 from treering.views.fragments.build import space_embedder
 from treering.views.registry import Views
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 log = logging.getLogger("treering.serve")
@@ -46,6 +56,56 @@ SCRUB_PAUSE_S = 10.0
 def today() -> int:
     """Return the day of UTC, by number."""
     return datetime.now(UTC).toordinal()
+
+
+MAX_BATCH = 16
+"""Searches whose queries are embedded together. Twice as many gain little."""
+
+
+class Tenant:
+    """A space, its memory, and its share of the threads."""
+
+    def __init__(
+        self,
+        space: str,
+        memory: Memory,
+        database: Database,
+        threads: Threads,
+        observe: Callable[[int], None],
+    ) -> None:
+        self.space = space
+        self.memory = memory
+        self.database = database
+        self._threads = threads
+        self._turns = {kind: asyncio.Semaphore(count // SHARE) for kind, count in THREADS.items()}
+        self._searches = Batcher[str, list[Hit]](MAX_BATCH, THREADS["read"] // SHARE, observe)
+
+    async def search(self, query: str, **options: Any) -> list[Hit]:
+        """Search together with the other searches of the moment that have the same options.
+
+        Raise the errors of ``Memory.search``.
+        """
+        check_queries([query])  # alone: a bad query would fail the whole batch
+
+        async def work(queries: Sequence[str]) -> Sequence[list[Hit]]:
+            return await self.run("read", self.memory.search_many, queries, **options)
+
+        return await self._searches.submit(json.dumps(options), query, work)
+
+    async def run(self, kind: Kind, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a call in a thread of its kind, in the turn of the space."""
+        async with self._turns[kind]:
+            return await self._threads.run(kind, partial(work, *args, **kwargs))
+
+    def conversations(self) -> Conversations:
+        """Return the conversations of the space."""
+        space, views, intake, account, beside = memory_parts(self.memory)
+        return Conversations(space, account, views, intake, beside)
+
+    def spend(self, cost: Spent) -> None:
+        """Add a cost to the ledger of the space."""
+        with Space(self.database, self.space).write() as writer:
+            ledger.spend(writer, cost)
 
 
 class Spaces:
@@ -179,6 +239,45 @@ class Spaces:
             if spec not in self._embedders:
                 self._embedders[spec] = open_embedder(spec)
             return self._embedders[spec]
+
+
+async def tenant_of(connection: HTTPConnection) -> Tenant:
+    """Return the tenant of a request; mounted applications call this, too. Raise InputError."""
+    return await _open(connection, caller_of(connection).own_space)
+
+
+async def _open(connection: HTTPConnection, name: str) -> Tenant:
+    spaces: Spaces = connection.app.state.spaces
+    tenant = await spaces.tenant(name)
+    if name in caller_of(connection).own_spaces:
+        memory_parts(tenant.memory).space.is_granted = True
+    return tenant
+
+
+async def open_beside(
+    connection: HTTPConnection, names: Iterable[str], needed: Roles = READ
+) -> None:
+    """Open further spaces that a request names. Raise AccessDenied, before it is known whether they
+    exist.
+    """
+    for name in (every := [*names]):
+        caller_of(connection).ensure(needed, name)
+    for name in every:
+        await _open(connection, name)
+
+
+async def ensure_may_add(connection: HTTPConnection, name: str | None) -> None:
+    """Raise AccessDenied unless the caller may add to a space that a request names."""
+    if name is None:
+        return
+    await open_beside(connection, [name], ADD)
+    target = (await _open(connection, name)).memory
+    if not caller_of(connection).may(FULL, name) and takes_only_proposals(target):
+        raise AccessDenied(f"the space {name!r} takes proposals only, and this key may only add")
+
+
+Asking = Annotated[Tenant, Depends(tenant_of)]
+"""The parameter of a route that works on the caller's space."""
 
 
 def _upkeep(database: Database, uses: Mapping[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""The threads of calls, the share of one space, and batches of equal calls."""
+"""The threads of calls, and batches of equal calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = Literal["read", "write", "wait"]
 THREADS: dict[Kind, int] = {
     "read": 4,  # compute: some more than cores, since some wait for the disk
     "write": 16,  # wait for each other's commits; texts that waited are embedded together
-    "wait": 16,  # wait for a language model, so they need other threads than searches
+    "wait": 16,  # wait for a language model or read everything, so searches have other threads
 }
 
 SHARE = 2
@@ -61,19 +61,6 @@ class Threads:
             pool.shutdown(wait=False, cancel_futures=True)
         under_way = [call for calls in self._under_way.values() for call in list(calls)]
         return len(wait(under_way, patience_s).not_done)
-
-
-class Share:
-    """The share of the threads that one space may take."""
-
-    def __init__(self, threads: Threads) -> None:
-        self._threads = threads
-        self._turns = {kind: asyncio.Semaphore(count // SHARE) for kind, count in THREADS.items()}
-
-    async def run(self, kind: Kind, work: partial[T]) -> T:
-        """Run a call in its turn: first come, first served."""
-        async with self._turns[kind]:
-            return await self._threads.run(kind, work)
 
 
 class Batcher(Generic[Item, Result]):

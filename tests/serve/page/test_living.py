@@ -210,7 +210,7 @@ def test_the_tree_is_shown_while_it_grows_and_before_its_summaries_are_written(
             ]
         )
     monkeypatch.setattr(grow, "SHORT_BATCH_VECTORS", 4)
-    monkeypatch.setattr("treering.serve.page.story.PLACING_S", 1e-6)
+    monkeypatch.setattr("treering.serve.page.route.PLACING_S", 1e-6)
     with serving(url=path) as url:
         page = visit(url, "tree")  # the first answer is there with four texts of forty
         expect(page.locator("details").first).to_contain_text("boat number")

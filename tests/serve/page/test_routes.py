@@ -16,7 +16,7 @@ from tests.code.repositories import SHOP
 from tests.conftest import Open
 from tests.memo.talk import messages, place
 from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.serve.page import story
+from treering.serve.page import route
 from treering.views.tree import grow
 
 
@@ -147,7 +147,7 @@ def test_the_tree_comes_in_parts_and_says_how_many_texts_have_no_place(
         "branches": [], "offset": 0, "total": 0, "unplaced": 12,
     }  # fmt: skip
     monkeypatch.setattr(grow, "SHORT_BATCH_VECTORS", 5)
-    monkeypatch.setattr(story, "PLACING_S", 1e-6)
+    monkeypatch.setattr(route, "PLACING_S", 1e-6)
     unplaced = [
         client.get("/v1/page/tree", params={"place": True}).json()["unplaced"] for _ in range(3)
     ]
@@ -163,7 +163,7 @@ def test_the_tree_comes_in_parts_and_says_how_many_texts_have_no_place(
 
 @given(st.text(max_size=200))
 def test_any_text_becomes_known_elements(text: str) -> None:
-    assert {*re.findall(r"<(\w+)", story.format_markdown(text))} <= {
+    assert {*re.findall(r"<(\w+)", route.format_markdown(text))} <= {
         *("a", "blockquote", "br", "code", "em", "hr", "img", "li", "ol", "p", "pre", "s"),
         *("strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
         *("h1", "h2", "h3", "h4", "h5", "h6"),

@@ -22,7 +22,7 @@ from treering.serve.access import caller_of, served_repository
 from treering.serve.problems import public_message
 from treering.serve.roles import Roles
 from treering.serve.settings import ServerSettings
-from treering.serve.tenant import open_beside, tenant_of
+from treering.serve.spaces import open_beside, tenant_of
 from treering.serve.threads import Kind
 
 PATH = "/mcp"
@@ -89,8 +89,7 @@ async def _within(
     caller = caller_of(request)
     caller.ensure(needed, caller.space)
     tenant = await tenant_of(request)
-    run = {"read": tenant.call, "write": tenant.change, "wait": tenant.call_slow}[threads]
     try:
-        return await run(use, tenant.memory)
+        return await tenant.run(threads, use, tenant.memory)
     except JournalError as error:  # its message names the file, which stays on the server
         raise JournalError(public_message(error), hint=error.hint) from error

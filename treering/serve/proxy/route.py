@@ -38,7 +38,7 @@ from treering.serve.proxy.conversation import (
     new_utterances,
 )
 from treering.serve.settings import ServerSettings
-from treering.serve.tenant import Tenant, tenant_of
+from treering.serve.spaces import Tenant, tenant_of
 
 log = logging.getLogger("treering.serve")
 
@@ -158,10 +158,10 @@ class Proxy:
             return await self._pass(request, protocol.path, sent)
         try:
             turn = await _turn(request, asked)
-            known, _ = await turn.tenant.change(self._remember, turn, turn.history, None)
+            known, _ = await turn.tenant.run("write", self._remember, turn, turn.history, None)
         except QuotaExceeded as error:
             return _refusal(error.status, str(error), error.code)
-        ids, text, shown = await turn.tenant.call(self._recall, turn, known)
+        ids, text, shown = await turn.tenant.run("read", self._recall, turn, known)
         turn = replace(turn, shown=shown)
         body = asked.with_memories(text)
         answer = await self._send(request, protocol.path, body, streams=asked.streams)
@@ -174,10 +174,10 @@ class Proxy:
         }
         reply = UpstreamReply(protocol, streams=asked.streams, max_bytes=self._settings.max_bytes)
         if asked.streams and answer.is_success:
-            return _Relay(self._relay(turn, answer, reply), answer.status_code, headers)
+            return _Relay(self._relay(answer, turn, reply), answer.status_code, headers)
         if answer.is_success:
             reply.feed(answer.content)
-            await turn.tenant.change(self._remember_reply, turn, reply)
+            await turn.tenant.run("write", self._remember_reply, turn, reply)
         return Response(answer.content, answer.status_code, headers)
 
     # ------------------------------------------------------------------ memory, in a thread
@@ -256,7 +256,7 @@ class Proxy:
         headers = _headers_back(answer)
         if answer.is_stream_consumed:
             return Response(answer.content, answer.status_code, headers)
-        return _Relay(_stream_bytes(answer), answer.status_code, headers)
+        return _Relay(self._relay(answer), answer.status_code, headers)
 
     async def _send(
         self, request: HTTPRequest, path: str, body: bytes, *, streams: bool
@@ -310,24 +310,31 @@ class Proxy:
         return {**passed, "accept-encoding": "identity", **(own if key else {})}
 
     async def _relay(
-        self, turn: ProxyTurn, answer: httpx2.Response, reply: UpstreamReply
+        self,
+        answer: httpx2.Response,
+        turn: ProxyTurn | None = None,
+        reply: UpstreamReply | None = None,
     ) -> AsyncIterator[bytes]:
-        """Yield a reply as it comes; remember it when it ends, however it ends."""
+        """Yield an answer as it comes; remember the reply of a turn, however it ends."""
         try:
             async for chunk in answer.aiter_bytes():
-                reply.feed(chunk)
+                if reply is not None:
+                    reply.feed(chunk)
                 yield chunk
         finally:
             # In a task of its own: a client that hangs up cancels this one.
-            ending = asyncio.create_task(self._end(turn, answer, reply))
+            ending = asyncio.create_task(self._end(answer, turn, reply))
             self._open.add(ending)
             ending.add_done_callback(self._open.discard)
             await asyncio.shield(ending)
 
-    async def _end(self, turn: ProxyTurn, answer: httpx2.Response, reply: UpstreamReply) -> None:
+    async def _end(
+        self, answer: httpx2.Response, turn: ProxyTurn | None, reply: UpstreamReply | None
+    ) -> None:
         try:
             await answer.aclose()
-            await turn.tenant.change(self._remember_reply, turn, reply)
+            if turn is not None and reply is not None:
+                await turn.tenant.run("write", self._remember_reply, turn, reply)
         except Exception as error:  # the client has its reply
             log.error("the end of a reply was not remembered: %s", error)
 
@@ -380,14 +387,6 @@ def _refusal(status: int, message: str, code: str | None = None) -> Response:
     error = {"message": message, "type": "treering", "param": None, "code": code}
     content = json.dumps({"type": "error", "error": error})
     return Response(content, status, media_type="application/json")
-
-
-async def _stream_bytes(answer: httpx2.Response) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in answer.aiter_bytes():
-            yield chunk
-    finally:
-        await answer.aclose()
 
 
 class _Relay(StreamingResponse):

@@ -25,7 +25,7 @@ from treering.serve import problems
 from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
 from treering.serve.rest.requests import request_of
 from treering.serve.rest.routes import new_router
-from treering.serve.tenant import Asking, Tenant, open_beside
+from treering.serve.spaces import Asking, Tenant, open_beside
 from treering.serve.threads import start_task
 
 router = new_router("chat", "/v1")
@@ -64,7 +64,7 @@ async def chat(asked: ChatRequest, request: Request, tenant: Asking, once: OnceO
     """One round of a conversation; both sides of it are remembered under ``source``."""
     await open_beside(request, asked.spaces or ())
     space = Space(tenant.database, tenant.space)
-    policy = await tenant.call(space_policy, space, asked.policy)
+    policy = await tenant.run("read", space_policy, space, asked.policy)
     if asked.stream:
         return await _stream_reply(asked, policy, tenant, once)
 
@@ -74,7 +74,7 @@ async def chat(asked: ChatRequest, request: Request, tenant: Asking, once: OnceO
         talk = tenant.conversations()
         return talk.reply(talk.begin(*said, record))
 
-    return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
+    return await once.reply("wait", work, status=HTTPStatus.OK, quotes=True)
 
 
 async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once: Once) -> Response:
@@ -90,7 +90,7 @@ async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once
         talk = tenant.conversations()
         return _read(talk.stream(talk.begin(*said, record)), put, left)
 
-    reading = start_task(once.execute(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True))
+    reading = start_task(once.execute("wait", work, status=HTTPStatus.OK, quotes=True))
     reading.add_done_callback(lambda _: pieces.put_nowait(_END))
     first = await pieces.get()
     if first is _END and (given := reading.result()).is_replay:

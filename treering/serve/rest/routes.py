@@ -19,7 +19,7 @@ from treering.serve.access import author, caller_of, served_folder, served_repos
 from treering.serve.rest.requests import Body, request_of
 from treering.serve.roles import FULL, WILDCARD
 from treering.serve.settings import ServerSettings
-from treering.serve.tenant import Asking, Tenant, ensure_may_add, open_beside
+from treering.serve.spaces import Asking, Tenant, ensure_may_add, open_beside
 
 MAX_PART = 1_000  # items of one reply; a longer list comes in parts
 
@@ -27,7 +27,6 @@ Offset = Annotated[int, Query(ge=0)]
 Limit = Annotated[int, Query(ge=1, le=MAX_PART)]
 
 _ROOTS: Final = {"folder": served_folder, "git": served_repository}
-_WORK: Final = {"read": Tenant.call, "write": Tenant.change, "wait": Tenant.call_slow}
 
 
 def new_router(tag: str, prefix: str) -> APIRouter:
@@ -86,7 +85,9 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
                 named[name] = named.pop(sent)
         if operation.root != "any" and named["root"] is not None:
             settings: ServerSettings = request.app.state.settings
-            named["root"] = await tenant.call(_ROOTS[operation.root], settings, named["root"])
+            named["root"] = await tenant.run(
+                "read", _ROOTS[operation.root], settings, named["root"]
+            )
         await open_beside(request, named.get("spaces") or ())
         await ensure_may_add(request, named.get("to"))
         is_whole = caller_of(request).may(FULL, WILDCARD)
@@ -106,7 +107,7 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
                 result = replace(result, copies=0)
             return result[offset : offset + limit] if operation.in_parts else result
 
-        return await _WORK[operation.work](tenant, work)
+        return await tenant.run(operation.work, work)
 
     endpoint.__signature__ = Signature(_parameters(operation, in_path))  # type: ignore[attr-defined]
     endpoint.__name__ = operation.method.__name__
