@@ -39,7 +39,7 @@ NO_KEY_IS_LEFT = (
 REFRESH_S = 1.0
 """A running server notices within this time that a key was removed."""
 
-MISSES_PER_S = 100
+MISS_S = 0.002
 """An unknown key may be a new one, so the keys are read again for it: no more often than this, as
 a reading takes some tenths of a millisecond."""
 
@@ -69,7 +69,6 @@ class Access:
         self._settings = settings
         self._database = database
         self._used: dict[str, int] = {}
-        self._misses = (0, 0)  # a second, and how many unknown keys came in it
         self.issuer: Issuer | None = None
         if settings.issuer is not None:
             from treering.serve.issuer import Issuer  # its packages take a second to import
@@ -119,7 +118,7 @@ class Access:
             raise KeyUnknown(NO_KEY_SENT if self._keys or self.issuer else NO_KEY_IS_LEFT)
         # Digests of unguessable keys may be compared in any time.
         stored = self._keys.get(keys.digest(token))
-        if stored is None and self._may_read_again():
+        if stored is None and time.monotonic() - self._read > MISS_S:
             self.read_keys()
             stored = self._keys.get(keys.digest(token))
         if stored is None:
@@ -129,11 +128,6 @@ class Access:
             raise KeyUnknown("this key has expired; ask the owner of the memory for a new one")
         self._used[str(caller.key)] = now()
         return caller
-
-    def _may_read_again(self) -> bool:
-        second = int(time.monotonic())
-        self._misses = (second, self._misses[1] + 1 if self._misses[0] == second else 1)
-        return self._misses[1] <= MISSES_PER_S
 
     def take_uses(self) -> dict[str, int]:
         """Return when each key was used last since the last call, in microseconds, by its id."""

@@ -92,7 +92,9 @@ class Tenant:
 
         return await self._searches.submit(json.dumps(options), query, work)
 
-    async def run(self, kind: Kind, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(
+        self, kind: Kind, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run a call in a thread of its kind, in the turn of the space."""
         async with self._turns[kind]:
             return await self._threads.run(kind, partial(work, *args, **kwargs))
