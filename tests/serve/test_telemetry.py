@@ -5,8 +5,7 @@ import time
 from starlette.testclient import TestClient
 
 from tests.embedders import HashingEmbedder, down
-from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.serve.metrics import MEMORY
+from tests.serve.conftest import Serve
 
 
 def samples(client: TestClient) -> dict[str, float]:
@@ -46,15 +45,6 @@ def test_metrics_have_the_figures_of_the_memory(serve: Serve) -> None:
     assert found["treering_bytes"] > 10_000
     assert found["treering_pending"] == 1
     assert abs(found["treering_last_added_seconds"] - time.time()) < 3_600
-
-
-def test_a_key_gets_no_figures_of_the_whole_memory(serve: Serve, make_key: MakeKey) -> None:
-    ana, ben = bearer(make_key("ana")), bearer(make_key("ben"))
-    client = serve()
-    client.post("/v1/entries", json={"text": "Ana keeps bees."}, headers=ana)
-    text = client.get("/metrics", headers=ben).text
-    assert "treering_http_requests_total" in text
-    assert [name for name in MEMORY if f"treering_{name} " in text] == []
 
 
 def test_metrics_name_no_space_and_quote_nothing(client: TestClient) -> None:

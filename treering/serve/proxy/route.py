@@ -157,7 +157,8 @@ class Proxy:
         if asked is None or self._settings.upstream is None:
             return await self._pass(request, protocol.path, sent)
         try:
-            turn = await _turn(request, asked)
+            named = name_in(request.headers, CONVERSATION_HEADER) or asked.conversation()
+            turn = ProxyTurn(await tenant_of(request), asked, named, tuple(asked.history()))
             known, _ = await turn.tenant.run("write", self._remember, turn, turn.history, None)
         except QuotaExceeded as error:
             return _refusal(error.status, str(error), error.code)
@@ -337,13 +338,6 @@ class Proxy:
                 await turn.tenant.run("write", self._remember_reply, turn, reply)
         except Exception as error:  # the client has its reply
             log.error("the end of a reply was not remembered: %s", error)
-
-
-async def _turn(request: HTTPRequest, asked: CompletionRequest) -> ProxyTurn:
-    """Return the turn of a request. Raise InputError for an invalid name of a conversation."""
-    named = name_in(request.headers, CONVERSATION_HEADER)
-    tenant = await tenant_of(request)
-    return ProxyTurn(tenant, asked, named or asked.conversation(), tuple(asked.history()))
 
 
 def _messages(new: Sequence[Utterance], model: str | None) -> list[dict[str, Any]]:
