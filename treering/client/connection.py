@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from functools import cache
 from http import HTTPStatus
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -249,7 +248,11 @@ def _to_json(body: Fields | None) -> bytes | None:
         raise errors.InputError(f"this cannot be sent as JSON: {error}") from error
 
 
-@cache
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
     """Return the cached parser of a type: building one takes far longer than using it."""
-    return TypeAdapter(kind)
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from fastapi import Request, Response
 from pydantic import Field
@@ -15,6 +15,7 @@ from starlette.responses import StreamingResponse
 
 from treering.chat.answer import Answer
 from treering.chat.conversation import RoundRecord
+from treering.chat.policy import Policy
 from treering.chat.stream import ChatStream
 from treering.errors import TreeringError
 from treering.http import encoded_event
@@ -64,9 +65,10 @@ async def chat(asked: ChatRequest, request: Request, tenant: Asking, once: OnceO
     await open_beside(request, asked.spaces or ())
     space = Space(tenant.database, tenant.space)
     policy = await tenant.run("read", space_policy, space, asked.policy)
-    said = (asked.message, policy, asked.source, asked.budget, asked.speaker, asked.spaces)
     if asked.stream:
-        return await _stream_reply(said, tenant, once)
+        return await _stream_reply(asked, policy, tenant, once)
+
+    said = (asked.message, policy, asked.source, asked.budget, asked.speaker, asked.spaces)
 
     def work(record: RoundRecord | None) -> Answer:
         talk = tenant.conversations()
@@ -75,12 +77,14 @@ async def chat(asked: ChatRequest, request: Request, tenant: Asking, once: OnceO
     return await once.reply("wait", work, status=HTTPStatus.OK, quotes=True)
 
 
-async def _stream_reply(said: tuple[Any, ...], tenant: Tenant, once: Once) -> Response:
+async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once: Once) -> Response:
     """Return the reply as events. Raise an error that comes before the first piece."""
     loop, pieces, left = asyncio.get_running_loop(), Pieces(), threading.Event()
 
     def put(piece: str) -> None:
         loop.call_soon_threadsafe(pieces.put_nowait, piece)
+
+    said = (asked.message, policy, asked.source, asked.budget, asked.speaker, asked.spaces)
 
     def work(record: RoundRecord | None) -> Answer:
         talk = tenant.conversations()
