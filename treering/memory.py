@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, cast
 
 from treering import corrections
 from treering.arrays import POOL
-from treering.chat.answer import Answer, Answerer
+from treering.chat.answer import Answer, answer, answer_room
 from treering.chat.policies import find_policy
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
@@ -116,7 +116,6 @@ class Memory:
     def _use(self, views: Views, beside: SpacesBeside) -> None:
         self._views, self._beside = views, beside
         self._space, self._account = views.space, views.account
-        self._answerer = Answerer(self._account)
         self._intake = Intake(self._space, views.eraser)
 
     @classmethod
@@ -525,10 +524,10 @@ class Memory:
         asked = self._beside.ask(spaces)
         settings = asked.settings
         allowed = _budget(budget, settings, ASK_TOKENS)
-        room, count = self._answerer.room(question, allowed, settings.prompt)
+        room, count = answer_room(self._account.llm(), question, allowed, settings.prompt)
         condition, cites = to_filter(where), settings.prompt == "own"
         context = asked.context(question, condition, settings.mode, room, count, cites=cites)
-        return self._answerer.ask(context, settings)
+        return answer(self._account, context, settings)
 
     def chat(
         self,

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from treering.chat.answer import (
     NOT_IN_MEMORY,
     PROMPT_TOKENS,
-    PromptPassage,
     ask_messages,
     read_citations,
 )
-from treering.errors import EmptyText
 from treering.llm.tokens import estimate_tokens
 
 INSTRUCTION = (
@@ -65,14 +63,6 @@ def test_whatever_a_passage_holds_there_is_one_block_and_one_number(text: str, o
     (*_, message) = ask_messages("Where?", [(text, origin)])
     assert len(re.findall(r"</?passages", message.content)) == 2
     assert re.findall(r"\[\d+\]", message.content) == ["[1]"]
-
-
-@pytest.mark.parametrize(("question", "passages"), [(" \n", [("x", "y")]), ("Where?", [])])
-def test_nothing_to_ask_or_to_answer_from_is_refused(
-    question: str, passages: list[PromptPassage]
-) -> None:
-    with pytest.raises(EmptyText):
-        ask_messages(question, passages)
 
 
 def test_citations_are_the_existing_numbers_in_order_of_first_mention() -> None:

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.raised import raises
 from tests.tree.growing import grown, random_vectors, restored, settings, state, unit_rows
-from treering.errors import InputError, UnknownName, UnknownNode
+from treering.errors import UnknownName, UnknownNode
 from treering.views.choices import SpaceSettings, TreeForm
 from treering.views.tree.shape import ROOT, Tree, threshold
 
@@ -150,21 +148,6 @@ def test_a_summary_cannot_be_removed_like_a_text_nor_a_text_be_given_a_summary()
         tree.set_content(tree.children(topic)[0], plane(0)[0])
     with pytest.raises(UnknownNode):
         tree.children(99)
-
-
-def test_settings_that_mean_nothing_are_refused() -> None:
-    cases: list[dict[str, Any]] = [
-        *({"tree_base": base} for base in (math.nan, 7, 1.01, -1.01, True, "0.4")),
-        *({"tree_rate": rate} for rate in (math.inf, 1e308, 11, -0.1, "0.5")),
-        *({"tree_depth": depth} for depth in (0, 2.5, True, "3", 10**9)),
-        *({"tree_tokens": tokens} for tokens in (-1, 2.5)),
-        *({"tree_deeper_tokens": tokens} for tokens in (-1, 10**30)),
-        {"tree_form": "linear"},
-        {"tree_receiver": "both"},
-    ]
-    for wrong in cases:
-        with raises(InputError, param=next(iter(wrong))):
-            SpaceSettings(**wrong)
 
 
 @pytest.mark.parametrize("form", ["scaled", "current", "printed"])

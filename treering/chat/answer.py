@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from treering.chat.policy import Evidence
 from treering.chat.prompt import printed_prompt
-from treering.errors import EmptyText, InputError
+from treering.errors import InputError
 from treering.llm.account import ModelAccount
-from treering.llm.contract import Message, Usage
+from treering.llm.contract import LLM, Message, Usage
 from treering.llm.prompts import load
 from treering.records import Context, Passage
 from treering.search.context import Budget, CountTokens
@@ -83,16 +83,7 @@ without an answer follows the question, because it gets lost before."""
 
 
 def ask_messages(question: str, passages: Sequence[PromptPassage]) -> list[Message]:
-    """The prompt for a question over passages, numbered from 1 in the order given.
-
-    Raises EmptyText without a question or without passages.
-    """
-    if not question.strip():
-        raise EmptyText("the question is empty; ask something", param="question")
-    if not passages:
-        raise EmptyText(
-            "the memory found nothing to answer from; ask in other words, or with fewer filters"
-        )
+    """The prompt for a question over passages, numbered from 1 in the order given."""
     messages = [Message("system", load("ask").fill())]
     for example, reply in _EXCHANGES:
         messages += [_question(example, _EXAMPLE), Message("assistant", reply)]
@@ -123,67 +114,63 @@ def read_citations(reply: str, passages: int) -> Citations:
     )
 
 
-class Answerer:
-    """Asks the configured model about a context."""
+def answer_room(
+    llm: LLM, question: str, budget: Budget, prompt: PromptName
+) -> tuple[int, CountTokens]:
+    """The most that passages may have, and a count in its unit.
 
-    def __init__(self, account: ModelAccount) -> None:
-        self._account = account
+    The prompt then stays within ``budget``, and prompt and answer within the model's window. A
+    budget in another unit than tokens is that of the passages. Raises InputError if there is
+    no room for any.
+    """
+    if prompt == "own":
+        needed = PROMPT_TOKENS + llm.count_tokens(question)
+    else:
+        needed = llm.count_tokens(printed_prompt(prompt, question, ""))
+    left = llm.context_window - ANSWER_TOKENS - needed
+    if budget.unit == "tokens":
+        left = min(budget.limit - needed, left)
+    if left < 1:
+        raise InputError(
+            f"the budget is {budget.limit} {budget.unit} and the model's window "
+            f"{llm.context_window}; question and instructions need {needed}, the answer "
+            f"{ANSWER_TOKENS}. Raise the budget, take a model with a larger window, or "
+            "ask a shorter question"
+        )
+    room = Budget(left) if budget.unit == "tokens" else budget
+    return room.limit_and_count(llm.count_tokens, left)
 
-    def room(self, question: str, budget: Budget, prompt: PromptName) -> tuple[int, CountTokens]:
-        """The most that passages may have, and a count in its unit.
 
-        The prompt then stays within ``budget``, and prompt and answer within the model's window. A
-        budget in another unit than tokens is that of the passages. Raises InputError if there is
-        no room for any.
-        """
-        llm = self._account.llm()
-        if prompt == "own":
-            needed = PROMPT_TOKENS + llm.count_tokens(question)
-        else:
-            needed = llm.count_tokens(printed_prompt(prompt, question, ""))
-        left = llm.context_window - ANSWER_TOKENS - needed
-        if budget.unit == "tokens":
-            left = min(budget.limit - needed, left)
-        if left < 1:
-            raise InputError(
-                f"the budget is {budget.limit} {budget.unit} and the model's window "
-                f"{llm.context_window}; question and instructions need {needed}, the answer "
-                f"{ANSWER_TOKENS}. Raise the budget, take a model with a larger window, or "
-                "ask a shorter question"
+def answer(account: ModelAccount, context: Context, settings: SpaceSettings) -> Answer:
+    """Answer the context's query from its passages. Raises LLMError."""
+    passages = context.passages
+    if not passages:
+        return Answer(NOT_IN_MEMORY, found=False, context=context)
+    if settings.prompt == "own":
+        shown = [
+            (
+                passage.text,
+                f"{passage.source}, {passage.at:%Y-%m-%d}" if passage.at else passage.source,
             )
-        room = Budget(left) if budget.unit == "tokens" else budget
-        return room.limit_and_count(llm.count_tokens, left)
-
-    def ask(self, context: Context, settings: SpaceSettings) -> Answer:
-        """Answer the context's query from its passages. Raises LLMError."""
-        passages = context.passages
-        if not passages:
-            return Answer(NOT_IN_MEMORY, found=False, context=context)
-        if settings.prompt == "own":
-            shown = [
-                (
-                    passage.text,
-                    f"{passage.source}, {passage.at:%Y-%m-%d}" if passage.at else passage.source,
-                )
-                for passage in passages
-            ]
-            messages = ask_messages(context.query, shown)
-        else:
-            text = printed_prompt(settings.prompt, context.query, context.text)
-            messages = [Message("user", text)]
-        reply = self._account.llm().complete(
-            messages, max_tokens=ANSWER_TOKENS, temperature=settings.temperature or 0.0
-        )
-        self._account.pay("ask", reply)
-        cited = Citations((), (), True)  # printed prompts ask for no citations
-        if settings.prompt == "own":
-            cited = read_citations(reply.text, len(passages))
-        return Answer(
-            text=reply.text.strip(),
-            citations=tuple(passages[number - 1] for number in cited.numbers),
-            dangling=cited.dangling,
-            found=cited.found,
-            context=context,
-            usage=reply.usage,
-            model=reply.model,
-        )
+            for passage in passages
+        ]
+        messages = ask_messages(context.query, shown)
+    else:
+        text = printed_prompt(settings.prompt, context.query, context.text)
+        messages = [Message("user", text)]
+    reply = account.llm().complete(
+        messages, max_tokens=ANSWER_TOKENS, temperature=settings.temperature or 0.0
+    )
+    account.pay("ask", reply)
+    cited = Citations((), (), True)  # printed prompts ask for no citations
+    if settings.prompt == "own":
+        cited = read_citations(reply.text, len(passages))
+    return Answer(
+        text=reply.text.strip(),
+        citations=tuple(passages[number - 1] for number in cited.numbers),
+        dangling=cited.dangling,
+        found=cited.found,
+        context=context,
+        usage=reply.usage,
+        model=reply.model,
+    )

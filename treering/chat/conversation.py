@@ -292,9 +292,7 @@ class Conversations:
         The round is complete, so a failure here only delays.
         """
         self._views.build()
-        if round_.policy.writes_memos:
-            self._views.write_memos(round_.source)
-        self._views.grow_tree()
+        self._views.settle_round(round_.source, writes_memos=round_.policy.writes_memos)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,12 +90,9 @@ class Eraser:
         ``work`` calls ``erase`` in a transaction, and may run again. Scrubbing the file comes after
         it and stays queued as pending work until it has been done.
         """
-        database = self._space.database
         with _told_if_full():
             forgotten = self._space.change(work)
-            is_clean = _scrub(database, WAIT_S)
-        is_clean = is_clean or self._has_no_bytes_left()
-        return replace(forgotten, scrubbed=is_clean)
+        return replace(forgotten, scrubbed=self._scrub())
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Forgotten:
         """``remove``, with the sources that hold nothing then; the file is to be scrubbed.
@@ -155,22 +152,15 @@ class Eraser:
 
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of the file with all that it has. Raises UnknownName."""
-        database = self._space.database
         with _told_if_full():
-            forgotten = _remove_space(database, name)
-        return replace(forgotten, scrubbed=self.scrub())
+            forgotten = _remove_space(self._space.database, name)
+        return replace(forgotten, scrubbed=self._scrub())
 
-    def scrub(self, *, patient: bool = False) -> bool:
-        """Remove what was erased from the file's bytes, as ``Database.scrub`` does.
-
-        False if that has to wait for what was erased here; it stays pending then.
-        """
-        is_clean = _scrub(self._space.database, WAIT_S, patient=patient)
-        return is_clean or self._has_no_bytes_left()
-
-    def _has_no_bytes_left(self) -> bool:
-        """Whether scrubbing waits for entries of other spaces alone."""
-        with self._space.read() as reader:
+    def _scrub(self) -> bool:
+        """Remove what was erased from the file's bytes; False if it stays pending here."""
+        if _scrub(self._space.database, WAIT_S):
+            return True
+        with self._space.read() as reader:  # it may wait for entries of other spaces alone
             return not self.is_scrub_due(reader)
 
     def scrub_code(self) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 from treering.errors import InputError, UnknownName
@@ -41,7 +40,6 @@ class Preset:
     """
 
     name: str
-    about: str
     kinds: tuple[Kind, ...] = KINDS
     choices: Mapping[str, Printed] = field(default_factory=dict)
     relations: Printed | None = None
@@ -87,17 +85,15 @@ _LONG: Final[Mapping[str, Printed]] = {
 _UNRELATED: Final = Printed(dict.fromkeys(KINDS, ()), "MemTree 3.2: no node counts for another")
 
 _ALL: Final = (
-    Preset(DEFAULT, "Our own settings, chosen by measurement."),
+    Preset(DEFAULT),
     Preset(
         "fragrel-a-story",
-        "FragRel on stories with the semantic relation (A-FragRel).",
         kinds=("text",),
         choices=_STORY,
         relations=Printed({"text": (Weighted(Semantic(), 0.5),)}, "FragRel eq. 6 and 4.1: α 0.5"),
     ),
     Preset(
         "fragrel-b-story",
-        "FragRel on stories with the context relation (B-FragRel).",
         kinds=("text",),
         choices=_STORY,
         relations=Printed(
@@ -107,7 +103,6 @@ _ALL: Final = (
     ),
     Preset(
         "fragrel-chat",
-        "FragRel in long conversations, with the context relation.",
         kinds=("chat",),
         choices={
             "mode": _COSINE,
@@ -125,7 +120,6 @@ _ALL: Final = (
     ),
     Preset(
         "fragrel-code",
-        "FragRel on code: windows of lines, BM25, the graph of the repository.",
         kinds=("code",),
         choices={
             "unit": Printed("windows", "FragRel B.2: 20 lines, 10 of them overlapping"),
@@ -134,7 +128,6 @@ _ALL: Final = (
     ),
     Preset(
         "memtree",
-        "MemTree on long documents (MultiHop-RAG).",
         kinds=("text",),
         choices={
             **_LONG,
@@ -144,7 +137,6 @@ _ALL: Final = (
     ),
     Preset(
         "memtree-story",
-        "MemTree on a single document (QuALITY).",
         kinds=("text",),
         choices={
             **_LONG,
@@ -154,7 +146,6 @@ _ALL: Final = (
     ),
     Preset(
         "memtree-chat",
-        "MemTree on a conversation of 15 rounds (MSC).",
         kinds=("chat",),
         choices={
             **_COLLAPSED,
@@ -166,7 +157,6 @@ _ALL: Final = (
     ),
     Preset(
         "memochat",
-        "MemoChat: memos written, chosen and answered from by its own prompts.",
         kinds=("chat",),
         choices={
             "policy": Printed("memo", "MemoChat 3.2: memorise, retrieve, respond"),
@@ -179,7 +169,6 @@ _ALL: Final = (
     ),
     Preset(
         "codemem",
-        "CodeMEM: code written in rounds, with its judge and its detector.",
         kinds=("code",),
         choices={
             "judge": Printed("llm", "CodeMEM eq. 3 and appendix E"),
@@ -202,11 +191,6 @@ def preset_of(name: str) -> Preset:
     return PRESETS[name]
 
 
-@cache
-def _settings_of(name: str) -> SpaceSettings:
-    return settings.read(PRESETS[name].as_settings())
-
-
 def read(stored: Mapping[str, Any]) -> SpaceSettings:
     """The settings as they are stored with a space, with the preset that gives all of them.
 
@@ -216,7 +200,7 @@ def read(stored: Mapping[str, Any]) -> SpaceSettings:
     """
     now = settings.read(stored)
     before = replace(settings.read(without_fitted(stored)), agents="add")
-    same = (name for name in PRESETS if _settings_of(name) == before)
+    same = (one.name for one in _ALL if settings.read(one.as_settings()) == before)
     return replace(now, preset=next(same, OWN))
 
 

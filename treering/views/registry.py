@@ -295,13 +295,14 @@ class Views:
                 self._space.name,
             )
 
-    def write_memos(self, source: str) -> None:
-        """Write the memos of a conversation that are due. Failed work stays queued."""
-        with _log_delays("memos"):
-            self.memos.settle(source=source)
+    def settle_round(self, source: str, *, writes_memos: bool) -> None:
+        """Write the memos of a conversation that are due; settle a tree that does so each time.
 
-    def grow_tree(self) -> None:
-        """Let a tree that settles after each text do so. Failed work stays queued."""
+        Failed work stays queued.
+        """
+        if writes_memos:
+            with _log_delays("memos"):
+                self.memos.settle(source=source)
         if self._tree._grower.settings().tree_settle == "each":
             with _log_delays("summaries"):
                 self._tree.settle()

@@ -114,7 +114,6 @@ class Aggregator:
     """
 
     llm: LLM | None
-    count: Count = estimate_tokens
 
     @property
     def made_by(self) -> str:
@@ -142,7 +141,7 @@ class Aggregator:
         if self.llm is None:
             texts = [*([current] if current else []), *news]
             most = MEDIAN_TOKENS if limit is None else limit
-            return Aggregate(central_sentences(texts, most, self.count), EXTRACTIVE)
+            return Aggregate(central_sentences(texts, most, estimate_tokens), EXTRACTIVE)
         waiting = list(news)
         if current is None:
             current, entries = waiting.pop(0), 1

@@ -242,7 +242,7 @@ def _in_rounds(
     placed = {fragment for leaf in rounds for fragment in leaf.fragments}
     work.enqueue(writer, writer.space, store.LOOSE, set(rest).difference(placed))
     for leaf in emptied:
-        store.outdate(writer, leaf)
+        store.outdate(writer, [leaf])
         _take_out(writer, tree, leaf, erased=False)
     return [*(leaf for leaf in new if leaf.kind != "chat"), *rounds]
 

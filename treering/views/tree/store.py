@@ -79,18 +79,13 @@ def save_state(writer: Writer, tree: TreeState) -> None:
     )
 
 
-def clear(writer: Writer) -> None:
-    """Drop every node, the leaves of all fragments, and the queued work."""
+def fell(writer: Writer) -> None:
+    """Drop the tree, if there is one, so that it grows again from the first text on."""
+    tree = state(writer)
     for table in ("node", "leaf"):
         writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.space,))
     for view in (SUMMARIES, ERASED, LOOSE):
         work.drop(writer, writer.space, view)
-
-
-def fell(writer: Writer) -> None:
-    """Drop the tree, if there is one, so that it grows again from the first text on."""
-    tree = state(writer)
-    clear(writer)
     if tree is not None:
         save_state(writer, replace(tree, mark=0, revision=tree.revision + 1))
 
@@ -216,17 +211,12 @@ def erase(writer: Writer, erased: Sequence[int]) -> int:
     gone = [fragment for entry in erased for fragment, _, _ in fragments.spans(writer, entry)]
     empty, loose = detach(writer, gone)
     work.enqueue(writer, writer.space, LOOSE, sorted(set(loose).difference(gone)))
-    above = _outdate(writer, empty, "text = NULL, made_by = NULL, vector = NULL, model = NULL, ")
+    above = outdate(writer, empty, "text = NULL, made_by = NULL, vector = NULL, model = NULL, ")
     work.enqueue(writer, writer.space, ERASED, empty)
     return len(above)
 
 
-def outdate(writer: Writer, leaf: int) -> None:
-    """Let the summaries above a leaf, which goes for another one, be made afresh."""
-    _outdate(writer, [leaf])
-
-
-def _outdate(writer: Writer, leaves: Sequence[int], cleared: str = "") -> list[int]:
+def outdate(writer: Writer, leaves: Sequence[int], cleared: str = "") -> list[int]:
     """Queue the summaries above leaves to be made afresh.
 
     A summary that is written from the old texts now has another generation, and is not stored.
