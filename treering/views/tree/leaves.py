@@ -111,26 +111,6 @@ def places_of(reader: Reader, wanted: Iterable[int]) -> dict[int, LeafRow]:
     return {int(row[0]): LeafRow(int(row[1]), bytes(row[2])) for row in rows}
 
 
-class RoundPart(NamedTuple):
-    """The leaf of a fragment that is a part of a round, and its characters."""
-
-    leaf: int
-    length: int
-
-
-def rounds(reader: Reader) -> dict[int, RoundPart]:
-    """Every fragment that is a part of a round."""
-    rows = reader.rows(
-        "SELECT l.fragment, l.number, f.stop - f.start FROM leaf l"
-        " JOIN fragment f ON f.space = l.space AND f.id = l.fragment"
-        " WHERE l.space = ? AND l.number IN"
-        " (SELECT number FROM leaf WHERE space = ?"
-        " GROUP BY number HAVING COUNT(DISTINCT digest) > 1)",
-        (reader.space, reader.space),
-    )
-    return {int(row[0]): RoundPart(int(row[1]), int(row[2])) for row in rows}
-
-
 def leaf_of_fragments(reader: Reader) -> Iterator[tuple[int, int]]:
     """Every fragment and its leaf."""
     rows = reader.rows("SELECT fragment, number FROM leaf WHERE space = ?", (reader.space,))

@@ -18,12 +18,11 @@ from treering.search.pipeline import rank
 from treering.search.ranking import Ranking
 from treering.search.relations.contract import MISSING, Items, Plan, Relation, Relations, Weighted
 from treering.search.relations.tree import TreeOperator, TreeRelation
-from treering.search.rounds import group_rows, reading_of
 from treering.search.searcher import Search
 from treering.search.snapshot import Snapshot, widen
 from treering.search.terms import Terms, terms
 from treering.views.tree import store
-from treering.views.tree.leaves import leaf_of_fragments, rounds
+from treering.views.tree.leaves import leaf_of_fragments
 from treering.views.tree.shape import NOWHERE, ROOT, Tree
 
 Allowed = NDArray[np.bool_]
@@ -155,18 +154,34 @@ class TreeSearch:
         self._terms: dict[str, Terms] = {}
         self._version = 0
 
-    def wide(self, reader: SpaceReader, tree: Tree, revision: int, base: Snapshot) -> NodeSnapshot:
-        """The space with its summaries, built once for each state."""
-        key = (base.version, revision)
+    def wide(
+        self,
+        reader: SpaceReader,
+        tree: Tree,
+        revision: int,
+        fragments: Snapshot,
+        rounds: tuple[Snapshot, Codes] | None,
+    ) -> NodeSnapshot:
+        """The space with its summaries, built once for each state.
+
+        Where rounds are leaves, ``rounds`` has a row for each, and the row of every fragment.
+        """
+        key = (fragments.version, revision)
         with self._lock:
             if self._wide is None or self._key != key:
                 self._version += 1
-                self._wide = self._build(reader, tree, base)
+                self._wide = self._build(reader, tree, fragments, rounds)
                 self._key = key
             return self._wide
 
-    def _build(self, reader: SpaceReader, tree: Tree, fragments: Snapshot) -> NodeSnapshot:
-        base, round_of = _by_leaf(reader, fragments)
+    def _build(
+        self,
+        reader: SpaceReader,
+        tree: Tree,
+        fragments: Snapshot,
+        rounds: tuple[Snapshot, Codes] | None,
+    ) -> NodeSnapshot:
+        base, round_of = rounds or (fragments, None)
         width = base.items.vectors.shape[1]
         model = reader.model
         stored = store.embedded_summaries(reader, model) if model else []
@@ -208,20 +223,6 @@ def with_tree(plan: Plan, relation: Relation) -> Plan:
         kind: list(weighted) if kind == "code" else [*weighted, added]
         for kind, weighted in plan.items()
     }
-
-
-def _by_leaf(reader: Reader, snapshot: Snapshot) -> tuple[Snapshot, Codes | None]:
-    """The fragments, and where rounds are leaves the rounds, with the row of each fragment."""
-    parts = rounds(reader)
-    if not parts:
-        return snapshot, None
-    leaf = -snapshot.fragment  # outside of rounds: a number that no other row has
-    lengths = np.ones(len(snapshot), dtype=np.float32)
-    for row, fragment in enumerate(snapshot.fragment.tolist()):
-        if fragment in parts:
-            leaf[row], lengths[row] = parts[fragment]
-    starts = np.diff(leaf[reading_of(snapshot).rows], prepend=0) != 0
-    return group_rows(snapshot, starts, lengths)
 
 
 def places(reader: Reader, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:

@@ -223,7 +223,9 @@ class TreeView:
             if reader.model is None or base is None or not len(base):
                 yield None
                 return
-            wide = self._search.wide(reader, tree, self._grower.revision(), base)
+            is_grouped = tree.settings.chat_unit == "rounds"
+            rounds = self._searcher.rounds.group(reader, base) if is_grouped else None
+            wide = self._search.wide(reader, tree, self._grower.revision(), base, rounds)
             self._searcher.ensure_same(wide.snapshot, search.vector)
             ranking = self._search.rank(wide, search)
             fragments = allowed_rows(reader, wide.fragments, search.condition)
