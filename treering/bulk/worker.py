@@ -26,7 +26,7 @@ from treering.records import Entry
 from treering.split import FragmentSize
 from treering.views.contract import BATCH_ENTRIES
 from treering.views.follow import entries_after, read_sound
-from treering.views.fragments.cut import PartwiseEmbedder, Piece, cut_and_embed
+from treering.views.fragments.cut import PartwiseEmbedder, Piece, cut
 
 TASK_ENTRIES: Final = 64
 TASK_CHARS: Final = 1 << 16
@@ -97,7 +97,7 @@ class Worker:
                 errors.append(str(error))
                 return None
 
-        pieces = cut_and_embed(task.entries, task.size, vectors_of)
+        pieces = cut(task.entries, task.size, vectors_of)
         return Derived(pieces, time.thread_time() - began, errors[0] if errors else None)
 
     def _open(self) -> Embedder:

@@ -272,11 +272,6 @@ def alpha_of(plan: Plan, kind: Kind, name: str) -> float:
     return next((w.alpha for w in plan.get(kind, ()) if w.relation.name == name), 0.0)
 
 
-def has_weights_of_people(plan: Plan) -> bool:
-    """Return whether chats between people have weights of their own in a plan."""
-    return any(weighted.among_people is not None for weighted in plan.get("chat", ()))
-
-
 def among_people(snapshot: Snapshot, plan: Plan) -> Plan | None:
     """Return the plan for chats between people; None for other chats, or without such weights.
 
@@ -284,7 +279,8 @@ def among_people(snapshot: Snapshot, plan: Plan) -> Plan | None:
     called ``user``. The result has ``among_people``, so a second call returns the same plan.
     """
     with_assistant = snapshot.state.has_assistant or USER in snapshot.names.speakers
-    if "chat" not in snapshot.kinds or with_assistant or not has_weights_of_people(plan):
+    has_weights = any(weighted.among_people is not None for weighted in plan.get("chat", ()))
+    if "chat" not in snapshot.kinds or with_assistant or not has_weights:
         return None
     people = [
         weighted

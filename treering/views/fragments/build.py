@@ -33,7 +33,7 @@ from treering.text import with_speaker
 from treering.views.contract import Erased, View, view_states
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.fragments import store
-from treering.views.fragments.cut import Deriver, PartwiseEmbedder, Piece, cut, cut_and_embed
+from treering.views.fragments.cut import Deriver, PartwiseEmbedder, Piece, cut
 from treering.views.fragments.store import Places
 
 _QUEUED = "they stay queued and are found by their words"
@@ -98,7 +98,7 @@ class Fragments(View):
         derived = self._derived_elsewhere(entries, size, models)
         if derived is not None:
             return derived
-        return cut_and_embed(entries, size, lambda texts: self._vectors(texts, size, models))
+        return cut(entries, size, lambda texts: self._vectors(texts, size, models))
 
     def _derived_elsewhere(
         self, entries: Mapping[int, Entry], size: FragmentSize, models: Sequence[EmbeddingModel]

@@ -39,54 +39,28 @@ Raises EmbeddingError and MissingExtra if it cannot embed for now.
 """
 
 
-def cut_and_embed(
+def cut(
     entries: Mapping[int, Entry],
     size: FragmentSize,
-    vectors_of: Callable[[list[str]], Floats | Sequence[Floats] | None],
+    vectors_of: Callable[[list[str]], Floats | Sequence[Floats] | None] | None = None,
 ) -> dict[int, list[Piece]]:
-    """The pieces of entries, with the vectors that ``vectors_of`` gives.
+    """Cut entries into pieces, with the vectors that ``vectors_of`` gives, if it is given.
 
     It may give vectors of the first texts only, or None.
     """
-    cuts = _spans(entries, size)
-    texts = _read(entries, cuts)
-    vectors = vectors_of(texts) if texts else None
-    return _pieces(entries, cuts, texts, () if vectors is None else vectors)
-
-
-def cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:
-    """The pieces of entries, without vectors."""
-    cuts = _spans(entries, size)
-    return _pieces(entries, cuts, _read(entries, cuts), ())
-
-
-def _spans(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Span]]:
-    return {
+    cuts = {
         seq: split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
         for seq, entry in entries.items()
         if not entry.source.startswith(OWN_SOURCES)
     }
-
-
-def _read(entries: Mapping[int, Entry], cuts: Mapping[int, Sequence[Span]]) -> list[str]:
-    return [
-        with_speaker(entries[seq].text[start:stop], entries[seq].speaker)
-        for seq, spans in cuts.items()
-        for start, stop in spans
-    ]
-
-
-def _pieces(
-    entries: Mapping[int, Entry],
-    cuts: Mapping[int, Sequence[Span]],
-    texts: Sequence[str],
-    vectors: Floats | Sequence[Floats],
-) -> dict[int, list[Piece]]:
-    """The pieces of entries, given their spans and texts, and vectors of the first texts."""
-    times = (entries[seq].at for seq, spans in cuts.items() for _ in spans)
+    whole = [(entries[seq], span) for seq, spans in cuts.items() for span in spans]
+    texts = [with_speaker(entry.text[slice(*span)], entry.speaker) for entry, span in whole]
+    vectors = vectors_of(texts) if vectors_of and texts else None
+    rows = iter(() if vectors is None else vectors)
     # No model needs to see the date.
-    counted = (terms(index_text(text, at)) for text, at in zip(texts, times, strict=True))
-    rows = iter(vectors)
+    counted = (
+        terms(index_text(text, entry.at)) for text, (entry, _) in zip(texts, whole, strict=True)
+    )
     return {
         seq: [Piece(span, next(counted), next(rows, None)) for span in spans]
         for seq, spans in cuts.items()

@@ -404,14 +404,6 @@ def _check_unit_vectors(vectors: Floats) -> None:
 
 def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
     """Start and stop of fragments by id."""
-    span_of: dict[int, Span] = {}
-    for start in range(0, len(fragments), PAGE):
-        chunk = fragments[start : start + PAGE]
-        marks = ", ".join("?" * len(chunk))
-        rows = reader.rows(
-            f"SELECT id, start, stop FROM fragment WHERE space = ? AND id IN ({marks})",
-            (reader.space, *chunk),
-        )
-        with damage.decoding("the search index"):
-            span_of.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
-    return span_of
+    with damage.decoding("the search index"):
+        rows = _rows_of(reader, "f.start, f.stop", fragments)
+        return {int(row[0]): (int(row[3]), int(row[4])) for row in rows}
