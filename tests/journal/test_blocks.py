@@ -210,21 +210,6 @@ def test_a_damaged_block_is_an_error_and_is_mended_by_writing_it_anew(damage: st
             assert terms_after(reader, held.space, 0) == held.terms
 
 
-def test_a_part_that_is_not_there_is_read_as_nothing_and_not_written() -> None:
-    with database() as file:
-        with file.write() as writer:
-            writer.execute("INSERT INTO block_rows (id, data) VALUES (1, x'00112233')")
-            writer.patch("block_rows", (1, 1), [(1, b"\xaa"), (3, b"\xbb")])
-        with file.read() as reader:
-            assert reader.part("block_rows", (1, 1), 0, 9) == b"\x00\xaa\x22\xbb"
-            assert reader.part("block_rows", (1, 1), 2, 1) == b"\x22"
-            assert reader.part("block_rows", (1, 1), 9, 1) == b""
-            assert reader.part("block_rows", (1, 2), 0, 9) == b""
-        for row, start in ((2, 0), (1, 4)):
-            with file.write() as writer, pytest.raises(JournalCorrupt):
-                writer.patch("block_rows", (1, row), [(start, b"\xcc")])
-
-
 def test_a_posting_that_names_no_slot_of_its_block_stops_no_forgetting() -> None:
     with database() as file:
         held = Blocks(file)

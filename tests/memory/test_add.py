@@ -74,15 +74,6 @@ def test_a_text_of_any_length_comes_back_to_the_character(
         assert all(hit.text == texts[hit.entry_id][hit.start : hit.end] for hit in hits)
 
 
-def test_adding_the_same_again_is_a_no_op(memory: Memory) -> None:
-    first = memory.add(CHAT, source="chat")
-    assert (first.added, first.unchanged) == (4, 0)
-    before = list(memory.entries())
-    again = memory.add(CHAT, source="chat")
-    assert (again.added, again.unchanged) == (0, 4)
-    assert list(memory.entries()) == before
-
-
 @given(
     said=st.lists(st.sampled_from(["ok", "yes", "no", "Porto"]), min_size=1, max_size=12),
     first=st.integers(1, 12),

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.conftest import Open
-from tests.memory.test_exchange import additions
 from treering import Memory, copy_space
 from treering.errors import CopyMismatch, InputError
 
@@ -63,28 +61,6 @@ def test_a_copy_is_what_was_copied_and_so_is_the_copy_of_the_copy(
     assert list(source.export()) == list(there.export()) == list(back.export())
     assert len(there.search("boiler", k=5)) == len(source.search("boiler", k=5))
     assert back.check() == []
-
-
-def test_a_copy_takes_what_is_added_again_for_what_it_has(
-    open_memory: Open, source: Memory
-) -> None:
-    there = opened(open_memory, Path.cwd())
-    copy_space(source, there)
-    said = [{"role": "user", "content": "ok"}] * (2)
-    assert there.add(said, source="talk").unchanged == 2
-
-
-@settings(max_examples=25)
-@given(parts=additions)
-def test_any_memory_is_equal_to_its_copy(
-    open_memory: Open, tmp_path: Path, parts: list[Any]
-) -> None:
-    source, there = opened(open_memory, tmp_path), opened(open_memory, tmp_path)
-    for name, messages in parts:
-        source.add(messages, source=name)
-    copy_space(source, there)
-    assert list(source.export()) == list(there.export())
-    assert there.check() == []
 
 
 def test_a_copy_that_fails_holds_nothing_and_one_that_is_repeated_adds_what_is_new(

@@ -67,21 +67,28 @@ def test_a_model_that_fails_delays_the_embedding_and_loses_nothing(
     assert memory.search("Porto 7", k=1, mode="dense", relations=())[0].text == "Porto 7 river"
 
 
-def test_one_text_that_a_model_cannot_embed_does_not_hold_up_the_others(
-    open_memory: Open,
-) -> None:
-    def poisoned(texts: Sequence[str], vectors: Floats) -> Floats:
-        for row, text in enumerate(texts):
-            if "poison" in text:
-                vectors[row] = np.nan
-        return vectors
+def poisoned(texts: Sequence[str], vectors: Floats) -> Floats:
+    vectors[["poison" in text for text in texts]] = np.nan
+    return vectors
 
-    memory = open_memory(embedder=HashingEmbedder(tamper=poisoned))
-    memory.add([{"role": "user", "content": "a poisoned text"}, *CHAT], source="chat")
+
+def refused(texts: Sequence[str], vectors: Floats) -> Floats:
+    if any("poison" in text for text in texts):
+        raise EmbeddingError("400: the input is refused")
+    return vectors
+
+
+@pytest.mark.parametrize("tamper", [poisoned, refused])
+def test_one_text_that_a_model_cannot_embed_does_not_hold_up_the_others(
+    open_memory: Open, tamper: Tamper
+) -> None:
+    memory = open_memory(embedder=HashingEmbedder(tamper=tamper))
+    many = [{"role": "user", "content": f"message {n}"} for n in range(70)]
+    memory.add([{"role": "user", "content": "a poisoned text"}, *many], source="chat")
     memory.add([{"role": "user", "content": f"Lisbon {n}"} for n in range(5)], source="later")
     with pytest.raises(EmbeddingError):
         memory.settle()
-    assert memory.stats().embedded == 15
+    assert memory.stats().embedded == 75
     assert sum(unembedded(memory.stats()).values()) == 1
     assert memory.search("poisoned", k=1, mode="lexical")[0].text == "a poisoned text"
     assert memory.search("Lisbon 3", k=1)[0].text == "Lisbon 3"
@@ -275,19 +282,3 @@ def test_entries_are_indexed_in_batches_of_so_many_bytes(
         memory.settle(progress=lambda done, total: told.append((done, total)))
         assert [done for done, total in told if total == len(lengths)] == [2, 3, 4, 6]
         assert memory.stats().pending == {}
-
-
-def test_a_text_that_the_embedder_refuses_holds_up_no_other(open_memory: Open) -> None:
-    def refuse(texts: Sequence[str], vectors: Floats) -> Floats:
-        if any("unspeakable" in text for text in texts):
-            raise EmbeddingError("400: the input is refused")
-        return vectors
-
-    memory = open_memory(embedder=HashingEmbedder("strict", 32, tamper=refuse))
-    texts = ["unspeakable", *(f"message {number}" for number in range(70))]
-    memory.add([{"role": "user", "content": text} for text in texts])
-    with pytest.raises(EmbeddingError):
-        memory.settle()
-    stats = memory.stats()
-    assert (stats.fragments, stats.embedded) == (71, 70)
-    assert memory.search("unspeakable", k=1, mode="lexical")[0].text == "unspeakable"

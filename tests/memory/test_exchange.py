@@ -93,21 +93,6 @@ def test_an_import_of_an_export_is_an_equal_memory(
                 assert other.add(said, source=source).added == 0
 
 
-def test_a_memory_without_its_assistant_is_as_if_there_had_been_none(
-    open_memory: Open, tmp_path: Path
-) -> None:
-    one, other = open_memory(), open_memory(tmp_path / "other.db")
-    names = ("Ana", "Ben", "Ana", "Ben")
-    said = [{"role": "user", "name": name, "content": f"ok {name}"} for name in names]
-    bots = one.add([*said, *([{"role": "assistant", "content": "ok"}] * 2)]).ids[4:]
-    other.import_(list(one.export()))
-    for memory in (one, other):
-        memory.forget(*bots)
-    third = open_memory(tmp_path / "third.db")
-    third.import_(list(one.export()))
-    assert found(one, "ok") == found(other, "ok") == found(third, "ok")
-
-
 def test_files_stay_unchanged_after_an_import(open_memory: Open, tmp_path: Path) -> None:
     note = tmp_path / "porto.md"
     note.write_text("Ana moved to Porto.", "utf-8")
