@@ -83,10 +83,12 @@ def test_keys_are_made_where_the_memory_is(treering: Treering) -> None:
     assert "run it on the machine of the memory" in " ".join(refused.stderr.split())
 
 
-@pytest.mark.parametrize("arguments", [[], ["--source", "unknown"], ["unknown"]])
+@pytest.mark.parametrize("arguments", [[], ["--source", "unknown"], ["--source", ""], ["unknown"]])
 def test_forget_refuses_what_matches_nothing_or_everything(
-    treering: Treering, identity: str, arguments: list[str]
+    treering: Treering, tmp_path: Path, arguments: list[str]
 ) -> None:
+    (tmp_path / "note.md").write_text("The boiler.")
+    assert treering("add", "note.md").exit_code == 0
     assert treering("forget", "--yes", *arguments).exit_code == 2
     assert len(records(treering("list", "--json"))) == 1
 

@@ -180,8 +180,10 @@ option_group(
 )
 
 
-def _path_names(source: str) -> tuple[str, str, str]:
+def _path_names(source: str) -> tuple[str, ...]:
     """Return the names that a source may have: as it is, and the path of a file or a folder."""
+    if not source:  # a variable that is not set does not mean the current folder
+        return ()
     path = str(Path(source).expanduser().resolve())
     return source, f"{path}/" if source.endswith("/") else path, f"{path}/"
 
