@@ -152,13 +152,6 @@ def test_an_answer_that_cites_what_is_not_there_is_told_apart(
     assert "(99): do not trust it" in result.stderr
 
 
-def test_asking_without_a_model_says_how_to_configure_one(filled: Treering) -> None:
-    result = filled("ask", "otter")
-    assert result.exit_code == 5
-    assert "TREERING_LLM_BASE_URL" in result.stderr
-    assert result.stdout == ""
-
-
 def test_a_model_that_is_down_has_its_own_exit_code(filled: Treering) -> None:
     result = filled("ask", "otter", "--llm", "down")
     assert (result.exit_code, result.stderr) == (5, "treering: nobody answers\n")

@@ -95,36 +95,31 @@ def add(
     contents = [_content(argument, as_text=text, sync=sync) for argument in arguments]
     described = about.arguments() | {"expires": expires}
     Envelope.check(**described)  # it raises before a file is made
+    described |= {"source": source, "pin": pin, "sync": sync, "force": force, "propose": propose}
+    with run.memory(create=True) as memory, run.out.progress("indexing") as progress:
+        receipt = _add_each(memory, contents, **described, progress=progress)
+    for item in contents:
+        if not text and isinstance(item, str) and item != stdin.STDIN and not _has_space(item):
+            shown = Cleaner().clean(item) if about.mask else item
+            note(f"remembered as a text: there is no file or folder {shown!r} here")
+    print_receipt(run, receipt, sync)
+
+
+def _add_each(memory: Memory, contents: Sequence[str | Path], **options: Any) -> Receipt:
+    """Add contents one by one, and return what all of them did."""
     receipts: list[Receipt] = []
-    with (
-        run.memory(create=True) as memory,
-        run.out.progress("indexing") as progress,
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")  # paths and texts were separated above
+    for item in contents:
         try:
-            for item in contents:
-                receipt = memory.add(
-                    _from_stdin() if item == stdin.STDIN else item,
-                    source=source,
-                    pin=pin,
-                    sync=sync,
-                    force=force,
-                    propose=propose,
-                    progress=progress,
-                    **described,
-                )
-                receipts.append(receipt)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # paths and texts are separated already
+                content = _from_stdin() if item == stdin.STDIN else item
+                receipts.append(memory.add(content, **options))
         except TreeringError:
             if receipts:
                 added = f"{len(receipts)} of {len(contents)} arguments"
                 note(f"treering: {added} were added before this failed:")
             raise
-    for item in contents:
-        if not text and isinstance(item, str) and item != stdin.STDIN and not _has_space(item):
-            shown = Cleaner().clean(item) if about.mask else item
-            note(f"remembered as a text: there is no file or folder {shown!r} here")
-    print_receipt(run, Receipt.total(receipts), sync)
+    return Receipt.total(receipts)
 
 
 @command(commands, "replace", text="Its new text, or - for standard input.")
