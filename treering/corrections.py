@@ -67,7 +67,7 @@ def propose(
     def record(writer: SpaceWriter, receipt: Receipt) -> None:
         withheld.note(writer, receipt.ids, "proposed", author)
 
-    return envelope.count(intake.add(content, source, envelope, record=record))
+    return envelope.count(intake.add(content, source, envelope, before_commit=record))
 
 
 def retract(space: Space, views: Views, entry_id: str, author: Author) -> None:

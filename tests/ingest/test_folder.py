@@ -301,6 +301,6 @@ def test_a_filter_that_matches_nothing_says_why(treering: Treering, notes: Path)
     for command in (["list"], ["search", "boat"]):
         told = treering(*command, "--source", "notes/boilr.md").stderr
         assert "nothing found\nno entry has the source 'notes/boilr.md'" in told
-        assert "but 'notes/boiler.md' has some" in told
+        assert "but there is 'notes/boiler.md'" in told
     told = treering("search", "boat", "--since", "2090-01-01").stderr
     assert "1 entry has no time" in told

@@ -154,8 +154,7 @@ def _receipts(
     if is_export(place):
         yield memory.import_(place)
     else:
-        each = memory_parts(memory).intake.each_file(place, source, envelope)
-        yield from (receipt for _, receipt in each)
+        yield from memory_parts(memory).intake.each_file(place, source, envelope)
 
 
 def _checked_places(places: Sequence[str | Path]) -> list[Path]:

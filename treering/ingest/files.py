@@ -22,7 +22,7 @@ from treering.ingest.documents import table
 from treering.ingest.documents.formats import HTML, READABLE, DocumentPart
 from treering.ingest.documents.reader import DocumentReader, DocumentText, format_of
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
-from treering.ingest.front_matter import FrontMatter, date_text, read_front_matter
+from treering.ingest.front_matter import date_text, read_front_matter
 from treering.journal.writing import Draft
 from treering.records import JSON, Kind, Skipped
 from treering.split.stream import read_text
@@ -165,11 +165,12 @@ def read_file(
     if name is None or (name, envelope.kind) == (HTML, "code"):  # which stays as it is written
         if envelope.encoding is None and _is_binary(path):
             raise InputError(f"{path} is {_why_binary(path)}; treering reads {READABLE}")
-        front = FrontMatter()
+        fields: Mapping[str, JSON] = {}
+        problem = None
         if _may_have_front_matter(path, envelope):
-            front = read_front_matter(path, envelope)
-        problems = [Skipped(f"{path}#front matter", front.problem)] if front.problem else []
-        part = FilePart(source, None, partial(_file_drafts, path, front.fields))
+            fields, problem = read_front_matter(path, envelope)
+        problems = [Skipped(f"{path}#front matter", problem)] if problem else []
+        part = FilePart(source, None, partial(_file_drafts, path, fields))
         return FileContent((part,), (*problems, *_left_out_of_notebook(path)))
     document = documents.read(path)
     at = date_text(path, envelope).at

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from treering.errors import InputError
 from treering.ingest.drafts import Envelope, clean_values
@@ -29,37 +29,33 @@ _NO_FIELDS: Final[Mapping[str, JSON]] = {}
 _BLANK: Final[tuple[JSON, ...]] = ("", None, [])
 
 
-class FrontMatter(NamedTuple):
-    """The fields, or the reason why they cannot be read."""
+def read_front_matter(path: Path, envelope: Envelope) -> tuple[Mapping[str, JSON], str | None]:
+    """Return the fields of a file, and the reason if they cannot be read.
 
-    fields: Mapping[str, JSON] = _NO_FIELDS
-    problem: str | None = None
-
-
-def read_front_matter(path: Path, envelope: Envelope) -> FrontMatter:
-    """Read the fields of a file. Their secrets are in its text, too, and are counted there."""
+    Their secrets are in its text, too, and are counted there.
+    """
     with closing(read_text(path, envelope.encoding)) as blocks:
         head = next(blocks, "")[:HEAD_CHARS]
     if envelope.cleaner is not None:  # at once: a private passage may hold many fields
         head = PRIVATE.sub("", head)
     match = _FRONT_MATTER.match(head.lstrip("\ufeff").replace("\r\n", "\n"))
     if match is None:
-        return FrontMatter()
+        return _NO_FIELDS, None
     import tomllib  # here, as is yaml: few texts have fields
 
     language, parse = ("TOML", tomllib.loads) if match["fence"] == "+++" else ("YAML", _parse_yaml)
     try:
         fields = json.loads(json.dumps(parse(match["fields"]), default=str, allow_nan=False))
     except (ValueError, RecursionError) as error:
-        return FrontMatter(problem=f"not valid {language} ({error}); kept as text")
+        return _NO_FIELDS, f"not valid {language} ({error}); kept as text"
     if not isinstance(fields, dict):  # the text between two lines
-        return FrontMatter()
+        return _NO_FIELDS, None
     for name, value in fields.items():
         if isinstance(value, list):
             fields[name] = [item for item in value if item not in _BLANK]
     filled = {name: value for name, value in fields.items() if name and value not in _BLANK}
     # With the names, some of which tell a password.
-    return FrontMatter(clean_values(filled, envelope.without_counts().clean))
+    return clean_values(filled, envelope.without_counts().clean), None
 
 
 def _parse_yaml(text: str) -> Any:

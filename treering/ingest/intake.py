@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -45,11 +45,8 @@ log = logging.getLogger("treering")
 
 Message = Mapping[str, Any]
 
-Record = Callable[[SpaceWriter, Receipt], None]
-"""Stores the receipt of an ``add``, in a transaction that may be retried."""
-
-Check = Callable[[], None]
-"""Raises if an ``add`` is not wanted any more."""
+BeforeCommit = Callable[[SpaceWriter, Receipt], None]
+"""Called at the end of the transaction of an ``add``, which may be retried. An error undoes it."""
 
 MAX_GONE = 0.5
 """Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
@@ -75,14 +72,9 @@ class Intake:
         envelope: Envelope,
         sync: bool = False,
         force: bool = False,
-        record: Record | None = None,
-        check: Check = lambda: None,
+        before_commit: BeforeCommit | None = None,
     ) -> Receipt:
         """Append a text or messages to a source, or make a file's source what the file holds.
-
-        ``record`` is called with the receipt of a text or messages in the transaction that stores
-        the last of them. ``check`` is called before they are stored for good; nothing is if it
-        raises.
 
         With ``sync`` what was read from files of a folder that are gone is erased; if these are
         more than half of all that are known of it, only with ``force``.
@@ -94,8 +86,7 @@ class Intake:
         if force and not sync:
             raise InputError("force is for sync; leave it out", param="force")
         if isinstance(content, Path):
-            each = self.each_file(content, source, envelope, sync, force)
-            return Receipt.total([receipt for _, receipt in each])
+            return Receipt.total([*self.each_file(content, source, envelope, sync, force)])
         if sync:
             raise InputError("sync is for a folder; give its Path", param="sync")
         if envelope.encoding is not None:
@@ -104,12 +95,12 @@ class Intake:
             )
         if isinstance(content, str):
             drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
-            return self._append(source or "notes", drafts, record, check)
+            return self._append(source or "notes", drafts, before_commit)
         if isinstance(content, Mapping):
             content = [content]
         if isinstance(content, Iterable) and not isinstance(content, bytes):
             drafts = message_drafts(content, envelope)
-            return self._append(source or "chat", drafts, record, check)
+            return self._append(source or "chat", drafts, before_commit)
         raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
 
     def each_file(
@@ -119,7 +110,7 @@ class Intake:
         envelope: Envelope,
         sync: bool = False,
         force: bool = False,
-    ) -> Generator[tuple[Path, Receipt], None, None]:
+    ) -> Iterator[Receipt]:
         """As ``add`` of a file or folder, with a receipt for each file.
 
         So a caller sees the progress, and need not keep the ids of all entries.
@@ -134,7 +125,7 @@ class Intake:
             if is_folder:
                 yield from self._each_of_folder(path, source, envelope, documents, sync, force)
             else:
-                yield path, self._single(path, source, envelope, documents)
+                yield self._single(path, source, envelope, documents)
 
     def said(self, writer: SpaceWriter, source: str, message: Message) -> Receipt:
         """Append a message within the caller's transaction, in which it was found to be new.
@@ -213,7 +204,7 @@ class Intake:
         receipt = self._take_in(
             _export_items(stream, keeps, held),
             plan,
-            check=lambda: withheld.check_room(self._space, held),
+            lambda *_: withheld.check_room(self._space, held),
         )
         withheld.take_in(self._space, held)
         omitted = {**receipt.omitted, SETTINGS_LEFT: 1} if leaves else receipt.omitted
@@ -244,21 +235,21 @@ class Intake:
         documents: DocumentReader,
         sync: bool,
         force: bool,
-    ) -> Iterator[tuple[Path, Receipt]]:
+    ) -> Iterator[Receipt]:
         """The receipts of each file of a folder, and one of those that are gone."""
         with self._space.read() as reader:
             known = KnownFolder(reader, reader.id, folder, source)
         for path in files.walk(folder, envelope):
             if isinstance(path, Skipped):
-                yield Path(path.path), Receipt(skipped=(path,))
+                yield Receipt(skipped=(path,))
                 continue
             try:
-                yield path, self._file_of(known, path.resolve(), envelope, documents)
+                yield self._file_of(known, path.resolve(), envelope, documents)
             except (InputError, MissingExtra, OSError) as error:
                 reason = str(getattr(error, "message", error))  # as in ``files.walk``
                 reason = reason.removeprefix(str(path.resolve())).removeprefix(str(path))
-                yield path, Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),))
-        yield folder, self._gone(known, sync, force)
+                yield Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),))
+        yield self._gone(known, sync, force)
 
     def _file_of(
         self, known: KnownFolder, path: Path, envelope: Envelope, documents: DocumentReader
@@ -342,17 +333,13 @@ class Intake:
             return replace(self._space.change(store), skipped=content.skipped)
 
     def _append(
-        self, source: str, drafts: Iterable[Draft], record: Record | None, check: Check
+        self, source: str, drafts: Iterable[Draft], before_commit: BeforeCommit | None
     ) -> Receipt:
         items = ((source, draft) for draft in with_keys(drafts, source))
-        return self._take_in(items, Plan(appends=True), record, check)
+        return self._take_in(items, Plan(appends=True), before_commit)
 
     def _take_in(
-        self,
-        items: Iterable[Item],
-        plan: Plan,
-        record: Record | None = None,
-        check: Check = lambda: None,
+        self, items: Iterable[Item], plan: Plan, before_commit: BeforeCommit | None = None
     ) -> Receipt:
         """Store items in one transaction, which begins once all are read."""
         with read_items(items) as parts:
@@ -361,9 +348,8 @@ class Intake:
                 same: SameText = {}
                 receipt = Receipt.total([store_items(writer, part, plan, same) for part in parts()])
                 plan.finish(writer)
-                if record is not None:
-                    record(writer, receipt)
-                check()
+                if before_commit is not None:
+                    before_commit(writer, receipt)
                 return receipt
 
             return self._space.change(store)

@@ -193,7 +193,9 @@ def _add(
         return memory.add(text, source=source, speaker=speaker, at=at, mask=True, propose=proposer)
     _, views, intake, *_ = memory_parts(memory)
     envelope = Envelope.check(None, at, speaker, None, None, mask=True)
-    receipt = envelope.count(intake.add(text, source, envelope, check=call.ensure_wanted))
+    receipt = envelope.count(
+        intake.add(text, source, envelope, before_commit=lambda *_: call.ensure_wanted())
+    )
     return replace(receipt, pending=views.count_pending()) if is_long else index(views, receipt)
 
 

@@ -66,7 +66,7 @@ async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly)
         space, views, intake, *_ = memory_parts(tenant.memory)
         if (proposer := _proposer(request, tenant, new.propose)) is not None:
             return corrections.propose(space, content, new.source, envelope, proposer)
-        receipt = intake.add(content, new.source, envelope, record=record)
+        receipt = intake.add(content, new.source, envelope, before_commit=record)
         metrics.added.inc(receipt.added)
         return index(views, envelope.count(receipt))
 
