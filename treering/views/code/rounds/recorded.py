@@ -9,7 +9,7 @@ metadata, under ``BLOCK``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
@@ -225,43 +225,34 @@ def find_key(definition: str, keys_known: Iterable[str]) -> str:
     Raises UnknownName unless exactly one matches.
     """
     keys = sorted(set(keys_known))
-    matches = list(_matches(definition, keys))
+    names = {key: key.partition("::")[2].partition(_IN)[0] for key in keys}
+    last = {key: name.rpartition(".")[2] for key, name in names.items()}
+    name_alone = definition.partition("::")[2]
+    ways = (
+        [key for key in keys if key == definition],
+        [key for key in keys if names[key] == definition]
+        + [key for key in keys if names[key] == name_alone and key.startswith(definition + _IN)],
+        [key for key in keys if last[key] == definition],
+    )
+    matches = next(filter(None, ways), [])
     if len(matches) == 1:
         return matches[0]
     if matches:
         raise UnknownName(
-            f"{definition!r} can be any of {_some(matches, definition)}; give one of these"
+            f"{definition!r} can be any of {_some(matches, definition, last)}; give one of these"
         )
     raise UnknownName(
         f"nothing is recorded of {definition!r}; there are records of: "
-        f"{_some(keys, definition) or 'none'}"
+        f"{_some(keys, definition, last) or 'none'}"
     )
 
 
-def _some(keys: Sequence[str], definition: str) -> str:
+def _some(keys: Sequence[str], definition: str, last: Mapping[str, str]) -> str:
     """Return keys in one line: all if they are few, else those with a name like that."""
     if len(keys) <= SHOWN:
         return ", ".join(keys)
-    names = {_last_name(key): key for key in reversed(keys)}
-    near = [names[name] for name in get_close_matches(_last_name(definition), names, SHOWN)]
+    names = {last[key]: key for key in reversed(keys)}
+    name = definition.rpartition("::")[2].rpartition(".")[2]
+    near = [names[like] for like in get_close_matches(name, names, SHOWN)]
     others = f"{len(keys) - len(near):,} others"
     return f"{', '.join(near)} and {others}" if near else others
-
-
-def _last_name(key: str) -> str:
-    return key.rpartition("::")[2].partition(_IN)[0].rpartition(".")[2]
-
-
-def _matches(definition: str, keys: Sequence[str]) -> Iterator[str]:
-    if definition in keys:
-        yield definition
-        return
-    names = {key: key.partition("::")[2].partition(_IN)[0] for key in keys}
-    name_alone = definition.partition("::")[2]
-    exact = [
-        key
-        for key, name in names.items()
-        if name == definition or (name == name_alone and key.startswith(f"{definition}{_IN}"))
-    ]
-    yield from exact or (key for key, name in names.items()
-                         if name.rpartition(".")[2] == definition)  # fmt: skip
