@@ -7,7 +7,7 @@ reply, so a draft only has to keep half of the behaviour that each round brought
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -217,14 +217,7 @@ def check(
         for change in changed
         if change.before is not None and change.after is not None
     ]
-    by_path = defaultdict[str, list[str]](list)
-    for was, _ in altered:
-        by_path[was.path].append(was.key)
-    earlier = dict[str, list[EarlierChange]]()
-    for done, keys in enumerate(by_path.values(), start=1):
-        earlier |= history.changes(old, keys, depth)
-        if progress is not None:
-            progress(done, len(by_path))
+    earlier = history.changes(old, [was.key for was, _ in altered], depth, progress)
     sequences = recorded.sequences(rounds, git.identities())
     undone: list[Reversal] = []
     compared = 0

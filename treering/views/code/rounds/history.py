@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from treering.errors import MissingExtra, UnknownName
+from treering.records import Progress
 from treering.views.code.parse.parts import read_definition
 from treering.views.code.parse.pieces import CodePiece, dense, pieces
 from treering.views.code.rounds.git import WORKING_TREE, Commit, Git
@@ -80,11 +82,27 @@ class CommitHistory:
         return by_key
 
     def changes(
-        self, revision: str, keys: Collection[str], depth: int = DEPTH
+        self,
+        revision: str,
+        keys: Iterable[str],
+        depth: int = DEPTH,
+        progress: Progress | None = None,
     ) -> dict[str, list[EarlierChange]]:
-        """The changes of definitions of one file by commits up to ``revision``, by present key."""
+        """The changes of definitions by commits up to ``revision``, by present key."""
+        by_path = defaultdict[str, list[str]](list)
+        for key in keys:
+            by_path[key.partition("::")[0]].append(key)
+        histories: dict[str, list[EarlierChange]] = {}
+        for done, (path, some) in enumerate(by_path.items(), start=1):
+            histories |= self._changes_in(path, revision, some, depth)
+            if progress is not None:
+                progress(done, len(by_path))
+        return histories
+
+    def _changes_in(
+        self, path: str, revision: str, keys: Sequence[str], depth: int
+    ) -> dict[str, list[EarlierChange]]:
         histories: dict[str, list[EarlierChange]] = {key: [] for key in keys}
-        path = next(iter(keys)).partition("::")[0]
         commits = self._commits(revision, path, depth)
         texts = self.git.blobs([name for commit in commits for name in _blob_names(commit)])
         for commit in commits:
