@@ -20,17 +20,16 @@ _EPILOG = (
 )
 
 
-class _Treering(Root):
-    modules = (entries, transfer, recall, upkeep, doctor, agents)
-
-
 app = typer.Typer(
-    cls=_Treering,
+    cls=Root,
     no_args_is_help=True,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},  # sub-commands take it over
     pretty_exceptions_enable=False,  # it would print local variables: keys and remembered text
 )
+
+for module in (entries, transfer, recall, upkeep, doctor, agents):
+    app.registered_commands += module.commands.registered_commands
 
 
 def _version(asked_for: bool) -> None:

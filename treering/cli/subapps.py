@@ -1,9 +1,9 @@
-"""The commands of treering, each built on demand, those of sub-apps in modules of their own."""
+"""The commands of treering below a name, in modules that are imported when they are called."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
@@ -93,39 +93,10 @@ class LazyGroup(Group):
         return super().get_command(ctx, cmd_name)
 
 
-class _Commands(Mapping[str, Any]):
-    """The commands of modules by name, each built on demand: all take longer."""
-
-    def __init__(self, modules: Sequence[Any]) -> None:
-        infos = (info for module in modules for info in module.commands.registered_commands)
-        self._registered = {_command_name(info): info for info in infos}
-
-    def __getitem__(self, name: str) -> Any:
-        return typer.main.get_command_from_info(
-            self._registered[name], pretty_exceptions_short=True, rich_markup_mode="rich"
-        )
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._registered)
-
-    def __len__(self) -> int:
-        return len(self._registered)
-
-
-def _command_name(info: typer.models.CommandInfo) -> str:
-    return info.name or typer.main.get_command_name(info.callback.__name__)  # type: ignore[union-attr]
-
-
 class Root(LazyGroup):
     """The commands of treering, sub-apps included. Errors end with the documented exit codes."""
 
     sub_apps = SUB_APPS
-    modules: ClassVar[Sequence[Any]] = ()
-    """Modules whose ``commands`` are commands of treering itself."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.commands = _Commands(self.modules)  # type: ignore[assignment]  # nothing is added to it
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Read the options before the command."""
