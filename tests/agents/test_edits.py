@@ -147,7 +147,7 @@ def test_a_broken_text_is_refused_with_its_line() -> None:
         ('{"hooks": []}', "'hooks' must be an object"),
         ('{"hooks": {"Stop": 3}}', r"'hooks\.Stop' must be a list"),
         ("[]", "the whole file must be an object"),
-        ('{"a": 1e400}', "a number is no JSON"),
+        ('{"a": 1e400}', "a number cannot be written"),
     ],
 )
 def test_a_file_that_cannot_hold_an_edit_is_refused(text: str, said: str) -> None:

@@ -179,7 +179,7 @@ def _write_json(text: str, value: Any, by_hand: str) -> str:
             allow_nan=False,
         )
     except ValueError as error:
-        raise InputError(f"a number is no JSON ({error}); {by_hand}") from error
+        raise InputError(f"a number cannot be written as JSON ({error}); {by_hand}") from error
     end = "\r\n" if "\r\n" in text else "\n"
     return written.replace("\n", end) + (text[len(text.rstrip()) :] if text.strip() else end)
 

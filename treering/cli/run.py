@@ -161,16 +161,12 @@ class Run:
         begins: bool = False,
         may_be_empty: bool = False,
     ) -> Iterator[Memory]:
-        """The open memory.
+        """Open the memory. Raise UnknownName if it, or its space, is missing.
 
-        ``create`` makes a memory or space that is not there. Without it, either is an error:
-        raises UnknownName. ``whole`` is for commands on the whole file: there a space that is not
-        there counts as empty. ``begins`` is for those that read a space before they add to it: it
-        is made at once. ``may_be_empty`` is for commands that list or search: they end at once,
-        with a note, in a project that nothing was remembered of yet.
-
-        ``talks`` is for commands that need a language model. Without one they raise
-        LLMNotConfigured at once, before a file is made or a message typed. A server has its own.
+        ``create`` makes both with the first entry, and ``begins`` makes the space now. ``whole``
+        takes a missing space for an empty one. ``may_be_empty`` ends the command with a note if
+        the project of the current folder has no space yet. ``talks`` raises LLMNotConfigured
+        without a language model, before a file is made; a server has its own model.
         """
         if may_be_empty and self._is_by_folder and not self.is_there:
             self._end_as_empty()
