@@ -1,4 +1,4 @@
-"""Arrays of scores, codes and vectors, also in eight bits, and a pool of memory for long ones.
+"""Arrays of scores, codes and vectors, also in eight bits; memory and threads for long ones.
 
 An array of scores of a million fragments takes 4 MB. The allocator returns so much memory to the
 system once the array dies, and asks for it again page by page: a third of the time of a search. So
@@ -8,22 +8,29 @@ Vectors in eight bits take a quarter of the floats' bytes, in searches of large 
 stored as whole numbers ``codes`` from −127 to 127 and one ``scale``, with ``x ≈ scale · codes``.
 The cosine of two unit vectors of 384 dimensions is then off by about 0.0005; where that could
 decide, the floats are read from the database (``treering.search.ranking``).
+
+Two threads share the work over many rows: numpy and the products of vectors let each other run.
 """
 
 from __future__ import annotations
 
 import mmap
 import sys
+import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 from math import prod
 from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.ma  # numpy.unique imports it, perhaps where no file can be opened any more
 from numpy.typing import NDArray
+
+from treering import forks
 
 Floats = NDArray[np.float32]
 Codes = NDArray[np.int64]
@@ -83,7 +90,9 @@ def union(*parts: NDArray[T]) -> NDArray[T]:
     return every[is_first]
 
 
-def are_among(values: NDArray[np.integer[Any]], members: Codes) -> NDArray[np.bool_]:
+def are_among(
+    values: NDArray[np.integer[Any]], members: NDArray[np.integer[Any]]
+) -> NDArray[np.bool_]:
     """Return which values are among ``members``, which ascend.
 
     ``np.isin`` takes several times as long for a few thousand.
@@ -225,3 +234,76 @@ POOL: Final = Pool()
 def borrow_array(shape: tuple[int, ...], dtype: Any = np.float32) -> NDArray[Any]:
     """An array from the pool of the process; see ``Pool.lend``."""
     return POOL.lend(shape, dtype)
+
+
+WORTHWHILE = 1 << 16
+"""Rows from which a second thread gains more than it costs to wake."""
+
+PIECE = 1 << 15
+"""Rows per step, so that results stay in the processor's cache."""
+
+_lock = threading.Lock()
+_second: ThreadPoolExecutor | None = None
+
+
+def pieces(size: int) -> Iterator[slice]:
+    """The rows of a column in pieces."""
+    for start in range(0, size, PIECE):
+        yield slice(start, min(start + PIECE, size))
+
+
+def do_all(tasks: Sequence[Callable[[], object]], rows: int) -> None:
+    """Call all of some tasks, which together go over so many rows, as ``for_each`` does it."""
+    for_each(lambda at: tasks[at](), len(tasks), rows)
+
+
+def for_each_piece(work: Callable[[slice], object], size: int) -> None:
+    """``work(rows)`` for all pieces of so many rows, as ``for_each`` does it."""
+    rows = list(pieces(size))
+    for_each(lambda at: work(rows[at]), len(rows), size)
+
+
+def for_each(work: Callable[[int], object], size: int, rows: int) -> None:
+    """``work(at)`` for the parts 0 to ``size``, which stand for so many rows together.
+
+    With many rows another thread works beside this one, and each takes the next part that is left.
+    Work does not ask for this again. Raises what ``work`` raises.
+    """
+    left = count()
+
+    def work_on() -> None:
+        while (at := next(left)) < size:
+            work(at)
+
+    later = _submit(work_on) if rows >= WORTHWHILE and size > 1 else None
+    try:
+        work_on()
+    finally:
+        # The other thread may be busy with another search: then it has nothing to do here any more.
+        if later is not None and not later.cancel():
+            later.result()
+
+
+def _submit(work: Callable[[], None]) -> Future[None] | None:
+    """Work under way; None once the interpreter ends, when no thread may begin."""
+    try:
+        return _helper().submit(work)
+    except RuntimeError:
+        return None
+
+
+def _helper() -> ThreadPoolExecutor:
+    global _second
+    with _lock:
+        if _second is None:
+            _second = ThreadPoolExecutor(1, thread_name_prefix="treering-search")
+        return _second
+
+
+def _forget() -> None:
+    """A forked process does not have its parent's threads."""
+    global _lock, _second
+    _lock, _second = threading.Lock(), None
+
+
+forks.call_in_child(_forget)

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from tests.examples import examples
-from treering import Memory, parallel
+from treering import Memory, arrays
 from treering.arrays import Floats, quantise_rows, restore_rows
 from treering.journal import entries
 from treering.journal.space import NOWHERE
@@ -273,7 +273,7 @@ def test_a_table_that_two_threads_load_is_that_of_one(
     memory.forget(ids[3])
     memory.forget(ids[400])
     alone = [loaded(memory, Table(memory._space, exact_rows=rows)) for rows in (0, 1_000_000)]
-    monkeypatch.setattr(parallel, "WORTHWHILE", 1)
+    monkeypatch.setattr(arrays, "WORTHWHILE", 1)
     for rows, expected in zip((0, 1_000_000), alone, strict=True):
         together = loaded(memory, Table(memory._space, exact_rows=rows))
         assert_equal(together, expected)
@@ -284,7 +284,7 @@ def test_a_table_that_two_threads_load_is_that_of_one(
 def test_vectors_that_come_late_and_after_a_forget_are_placed_by_one_thread(
     open_memory: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel, "WORTHWHILE", 1)
+    monkeypatch.setattr(arrays, "WORTHWHILE", 1)
     model = HashingEmbedder()
     memory = open_memory(embedder=model)
     memory.add("The first has a vector.")

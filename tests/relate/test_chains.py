@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treering.arrays import Floats
-from treering.parallel import PIECE
+from treering.arrays import PIECE, Floats
 from treering.search.relations.decay import Chains
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from treering import parallel
+from treering import arrays
 from treering.arrays import Floats
 from treering.search.lexical import K1, MOST_COLUMNS, B, Lexical
 from treering.search.postings import SEALED
@@ -129,7 +129,7 @@ def test_an_empty_index_and_an_empty_query_score_nothing() -> None:
 
 
 def test_a_large_index_is_scored_in_two_parts_as_the_formula_says() -> None:
-    size, terms = parallel.WORTHWHILE + 1_000, 6
+    size, terms = arrays.WORTHWHILE + 1_000, 6
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 3, (size, terms)) * (
         rng.random((size, terms)) < [1, 0.5, 0.1, 0.01, 1e-3, 0]
@@ -167,7 +167,7 @@ def query_of(terms: Iterable[int]) -> Terms:
 
 
 def test_what_wide_terms_give_is_kept_as_rows_come_and_go_and_changes_no_score() -> None:
-    size, terms = parallel.WORTHWHILE + 40_000, MOST_COLUMNS + 3
+    size, terms = arrays.WORTHWHILE + 40_000, MOST_COLUMNS + 3
     rng = np.random.default_rng(0)
     shares = [0.4] * (terms - 1) + [0.01]
 

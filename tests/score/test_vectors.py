@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering import parallel
+from treering import arrays
 from treering.arrays import LARGEST, Floats, product, quantise_rows, restore_rows
 from treering.search.vectors import Block, VectorBlocks, cosines, project, whole_products
 
@@ -101,14 +101,14 @@ def test_products_of_bytes_are_exact(rows: int, width: int) -> None:
 def test_all_parts_of_large_work_are_done_once_and_errors_reach_the_caller() -> None:
     done: list[int] = []
     for rows in (1_000_000, 10):
-        parallel.for_each(done.append, 7, rows)
+        arrays.for_each(done.append, 7, rows)
     assert sorted(done[:7]) == done[7:] == list(range(7))
 
     def fail(at: int) -> None:
         raise ValueError(f"at {at}")
 
     with pytest.raises(ValueError, match="at"):
-        parallel.for_each(fail, 7, rows=1_000_000)
+        arrays.for_each(fail, 7, rows=1_000_000)
 
 
 def test_two_threads_share_large_work_and_one_that_is_busy_is_not_waited_for() -> None:
@@ -118,11 +118,11 @@ def test_two_threads_share_large_work_and_one_that_is_busy_is_not_waited_for() -
         meeting.wait()
         free.wait(30)
 
-    busy = threading.Thread(target=parallel.for_each, args=(wait, 2, 1_000_000))
+    busy = threading.Thread(target=arrays.for_each, args=(wait, 2, 1_000_000))
     busy.start()
     meeting.wait()  # both threads of that work are in it
     done: list[int] = []
-    parallel.for_each(done.append, 7, rows=1_000_000)
+    arrays.for_each(done.append, 7, rows=1_000_000)
     free.set()
     busy.join(30)
     assert done == list(range(7))
@@ -130,12 +130,12 @@ def test_two_threads_share_large_work_and_one_that_is_busy_is_not_waited_for() -
 
 OUTLIVING = """
 import threading
-from treering import parallel
+from treering import arrays
 
 def work():
     threading.main_thread().join()
     done = []
-    parallel.for_each(done.append, 7, rows=1_000_000)
+    arrays.for_each(done.append, 7, rows=1_000_000)
     print(done)
 
 threading.Thread(target=work).start()

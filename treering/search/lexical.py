@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, borrow_array, without
-from treering.parallel import WORTHWHILE, for_each, for_each_piece
+from treering.arrays import (
+    WORTHWHILE,
+    Codes,
+    Floats,
+    are_among,
+    borrow_array,
+    for_each,
+    for_each_piece,
+    without,
+)
 from treering.search.postings import (
     MAX_COUNT,
     PIECE,
@@ -23,7 +31,6 @@ from treering.search.postings import (
     PostingRun,
     Slots,
     TermPostings,
-    are_among,
     count_postings,
     in_pieces,
     join_postings,
@@ -335,7 +342,7 @@ class Lexical:
             total += idf
             for holders in postings.slots:
                 if holders[0] <= high and holders[-1] >= low:
-                    held += idf * are_among(holders, slots)
+                    held += idf * are_among(slots, holders)
         return held / total if total else held
 
     def _looked_up(self, terms: NDArray[np.uint32]) -> list[TermPostings]:

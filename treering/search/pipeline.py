@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, union
-from treering.parallel import for_each_piece
+from treering.arrays import Codes, Floats, for_each_piece, union
 from treering.records import KINDS, Kind
 from treering.search.ranking import (
     LEAST_SHARE,

@@ -173,9 +173,3 @@ def join_postings(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
     if not postings.slots:
         return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
     return np.concatenate(postings.slots), np.concatenate(postings.counts)
-
-
-def are_among(rows: Slots, slots: Slots) -> NDArray[np.bool_]:
-    """Return which slots are among those of a term, which ascend."""
-    among: NDArray[np.bool_] = rows.take(rows.searchsorted(slots), mode="clip") == slots
-    return among

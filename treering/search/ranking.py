@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeGuard
 
 import numpy as np
 
-from treering.arrays import LARGEST, Codes, Floats, are_among, union
-from treering.parallel import for_each_piece
+from treering.arrays import LARGEST, Codes, Floats, are_among, for_each_piece, union
 from treering.records import KINDS, Why
 from treering.search.relations.contract import Plan, Relations, alpha_of, is_local
 from treering.search.scores import TOP, ScaledScores, Standings, confidences

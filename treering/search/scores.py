@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, borrow_array, without
-from treering.parallel import for_each_piece, pieces
+from treering.arrays import Codes, Floats, borrow_array, for_each_piece, pieces, without
 from treering.records import KINDS, Kind, Mode
 from treering.search.lexical import Corpus
 from treering.search.relations.contract import LEARNED

@@ -23,13 +23,13 @@ from treering.arrays import (
     Codes,
     Floats,
     borrow_array,
+    for_each,
     product,
     quantise_rows,
     restore_rows,
     union,
     without,
 )
-from treering.parallel import for_each
 
 BLOCK_BYTES = 2 << 20
 """Of one block, one large page: a row that goes or comes late has so much copied."""

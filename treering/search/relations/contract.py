@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, runtime_check
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats
-from treering.parallel import for_each_piece
+from treering.arrays import Codes, Floats, for_each_piece
 from treering.records import Kind
 from treering.search.vectors import Matrix
 

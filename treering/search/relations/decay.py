@@ -15,9 +15,8 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, borrow_array, union, without
+from treering.arrays import PIECE, Codes, Floats, borrow_array, for_each, union, without
 from treering.errors import InputError
-from treering.parallel import PIECE, for_each
 from treering.search.relations.contract import (
     MISSING,
     Items,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treering.arrays import Codes, Floats
-from treering.parallel import for_each_piece
+from treering.arrays import Codes, Floats, for_each_piece
 from treering.search.relations.contract import (
     MISSING,
     Items,

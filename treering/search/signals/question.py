@@ -13,8 +13,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from treering.arrays import Codes, Floats
-from treering.parallel import for_each_piece
+from treering.arrays import Codes, Floats, for_each_piece
 from treering.search.periods import Period, periods
 from treering.search.ranking import Ranking, RowValues, Stage
 from treering.search.relations.contract import ASSISTANT, USER

@@ -16,8 +16,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, union
-from treering.parallel import do_all
+from treering.arrays import Codes, do_all, union
 from treering.records import KINDS
 from treering.search.relations.contract import MISSING, Flags, Ints, ReadingOrder, fill_times
 from treering.views.fragments.columns import Column

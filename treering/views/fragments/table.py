@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, are_among, union
+from treering.arrays import Codes, Floats, are_among, do_all, for_each, union
 from treering.journal import blocks, damage, vector_blocks
 from treering.journal.blocks import Rows
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
 from treering.journal.vector_blocks import VectorBlock
-from treering.parallel import do_all, for_each
 from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
 from treering.search.postings import PostingRun
