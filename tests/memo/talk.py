@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from treering import Memory
@@ -68,3 +69,7 @@ def place(
 
 def _id(reader: Any, seq: int) -> str:
     return entries.identities(reader, [seq])[0]
+
+
+def bytes_of(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))

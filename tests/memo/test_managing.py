@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Open
-from tests.memo.talk import messages, place
+from tests.memo.talk import bytes_of, messages, place
 from treering import Memory
 from treering.errors import InputError, UnknownName
 from treering.views.memos import store
@@ -25,10 +25,6 @@ def sister(memory: Memory) -> Memo:
 @pytest.fixture
 def boat(memory: Memory, sister: Memo) -> Memo:
     return place(memory, "boat repair", "The boat needs a sail.", 4, 7)
-
-
-def bytes_of(path: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
 
 
 def test_memos_are_listed_by_topic_and_source(memory: Memory) -> None:

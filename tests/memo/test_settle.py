@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from tests.memo.talk import messages
+from tests.memo.talk import bytes_of, messages
 from treering import Memory
 from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.scripted import FakeLLM, Request
@@ -209,10 +209,6 @@ SECRET = "the passphrase is zanzibar aardvark"
 def quoting(request: Request) -> LLMUnavailable:
     """An endpoint whose errors quote what it was sent."""
     return LLMUnavailable(f"refused: {SECRET if SECRET in request.text else ''}")
-
-
-def bytes_of(path: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
 
 
 def test_an_error_that_quotes_a_line_forgotten_meanwhile_is_not_kept(

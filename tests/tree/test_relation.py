@@ -68,10 +68,3 @@ def test_the_two_passes_are_the_naive_sum_over_all_pairs(
     assert np.allclose(operator.propagate(scores), weights @ scores, atol=1e-4)
     assert np.allclose(operator.propagate(scores[:, 0]), weights @ scores[:, 0], atol=1e-4)
     assert np.allclose(operator.mass(), weights.sum(axis=1), atol=1e-4)
-
-
-def test_a_line_of_three_by_hand() -> None:
-    parents = np.array([MISSING, 0, 1])
-    operator = TreeRelation(parents, np.array([0, 1, 2]), 0.5).bind(items(3))
-    assert operator.propagate(np.array([1, 0, 0], dtype=np.float32)).tolist() == [1, 0.5, 0.25]
-    assert operator.mass().tolist() == [1.75, 2.0, 1.75]

@@ -25,10 +25,7 @@ from treering.views.tree.node import TreeNode
 WAIT_S = 20.0
 
 
-@pytest.fixture(autouse=True)
-def no_llm(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TREERING_LLM", "TREERING_LLM_BASE_URL", "TREERING_LLM_GGUF", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("no_llm")
 
 
 @pytest.fixture(autouse=True)
@@ -36,11 +33,6 @@ def no_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the model to the tree: the facts view would ask it about the same entries."""
     for module in ("extract", "view"):
         monkeypatch.setattr(f"treering.views.facts.{module}.states_facts", lambda _: False)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
 
 
 @pytest.fixture

@@ -247,18 +247,9 @@ def _spans(lines: Sequence[Row]) -> Iterator[Span]:
 
 def lines(reader: Reader, memo: Memo) -> dict[int, Entry]:
     """The lines that a memo stands for, in their order, without erased ones."""
-    ordered = seqs(reader, memo.entry_ids)
-    entry_of = entries.there(reader, ordered)
-    return {seq: entry_of[seq] for seq in ordered}
-
-
-def seqs(reader: Reader, identities: Sequence[str]) -> tuple[int, ...]:
-    """The sequence numbers of the entries with these ids that exist, in that order."""
-    rows = (
-        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (reader.space, identity))
-        for identity in identities
-    )
-    return tuple(int(row[0]) for row in rows if row is not None)
+    there = entries.by_seq(reader, entries.seqs_of(reader, reader.space, memo.entry_ids))
+    order = memo.entry_ids
+    return dict(sorted(there.items(), key=lambda item: order.index(item[1].id)))
 
 
 def seen(reader: Reader, memo: int) -> tuple[int, ...]:
