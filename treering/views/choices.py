@@ -178,18 +178,11 @@ class SpaceSettings:
         TreeMethod,
         Setting("Find the best nodes of the whole tree, or of each level below the last best."),
     ] = "collapsed"
-    least: Annotated[
-        float | None, Setting("The least cosine of nodes of the tree that are found.", -1, 1)
-    ] = None
+    least: Annotated[float | None, Setting("The least cosine of found nodes.", -1, 1)] = None
     k: Annotated[
-        int | None,
-        Setting(
-            "Hits of a search, 10 if it is not set, and the most that a prompt shows.", 1, MAX_K
-        ),
+        int | None, Setting("Hits of a search (10 if not set), and the most in a prompt.", 1, MAX_K)
     ] = None
-    order: Annotated[
-        Order, Setting("Show passages in reading order, or the best first and each whole.")
-    ] = "reading"
+    order: Annotated[Order, Setting("Of passages: as read, or best first, each whole.")] = "reading"
     budget: Annotated[
         str | None,
         Setting("The most that passages or a prompt have, such as '4000 words'.", metavar="SIZE"),
@@ -204,45 +197,23 @@ class SpaceSettings:
     prompt: Annotated[PromptName, Setting("The prompt of answers and chats.")] = "own"
     chat_unit: Annotated[
         ChatUnit,
-        Setting(
-            "What search ranks of chats, and a leaf of the tree is: a message, or one with its "
-            "replies."
-        ),
+        Setting("A text of a chat, in search and tree: a message, or one with its replies."),
     ] = "messages"
-    policy: Annotated[PolicyName, Setting("What a chat shows the model besides the message.")] = (
-        "auto"
-    )
-    whole_tokens: Annotated[
-        int, Setting("Tokens up to which a chat is shown whole.", 0, 1_000_000)
-    ] = 1_000
-    whole_rounds: Annotated[int, Setting("Rounds up to which a chat is shown whole.", 0, 1_000)] = (
-        10
-    )
-    wording: Annotated[
-        Wording, Setting("The prompts that memos are written and answered from by.")
-    ] = "plain"
+    policy: Annotated[PolicyName, Setting("What a chat shows besides the message.")] = "auto"
+    whole_tokens: Annotated[int, Setting("Of a chat that is shown whole.", 0, MOST_TOKENS)] = 1_000
+    whole_rounds: Annotated[int, Setting("Of a chat that is shown whole.", 0, 1_000)] = 10
+    wording: Annotated[Wording, Setting("The prompts for memos and answers from them.")] = "plain"
     noto: Annotated[
         NotoPlace, Setting('Where "None of the others" is when a model chooses memos.')
     ] = "first"
-    memo_lines: Annotated[
-        int, Setting("Lines of a conversation that need no memo yet.", 1, 1_000)
-    ] = 10
-    memo_tokens: Annotated[
-        int, Setting("Tokens of a conversation that need no memo yet.", 1, 1_000_000)
-    ] = 1_024
-    temperature: Annotated[
-        float | None, Setting("Of answers, replies in a chat, and memos.", 0, 2)
-    ] = None
+    memo_lines: Annotated[int, Setting("Lines that need no memo yet.", 1, 1_000)] = 10
+    memo_tokens: Annotated[int, Setting("Tokens that need no memo yet.", 1, MOST_TOKENS)] = 1_024
+    temperature: Annotated[float | None, Setting("Of answers, chats and memos.", 0, 2)] = None
     agents: Annotated[
-        AgentWrites,
-        Setting("Whether texts that agents remember over MCP are added, or wait for approval."),
+        AgentWrites, Setting("Whether texts of agents are added, or wait for approval.")
     ] = "add"
-    tree_base: Annotated[
-        float, Setting("The tree's threshold at the root, a cosine; lower is deeper.", -1, 1)
-    ] = 0.4
-    tree_rate: Annotated[
-        float, Setting("How much the tree's threshold rises with the depth.", 0, 10)
-    ] = 0.5
+    tree_base: Annotated[float, Setting("Threshold at the root; lower is deeper.", -1, 1)] = 0.4
+    tree_rate: Annotated[float, Setting("How the threshold rises with depth.", 0, 10)] = 0.5
     tree_depth: Annotated[int, Setting("Levels of the tree at most.", 1, 1_000)] = 16
     tree_form: Annotated[
         TreeForm,
@@ -252,12 +223,10 @@ class SpaceSettings:
         ),
     ] = "scaled"
     tree_route: Annotated[
-        TreeRoute,
-        Setting("Compare texts with a summary's own text, or with the leaves below it."),
+        TreeRoute, Setting("Compare texts with a summary's text, or with its leaves.")
     ] = "leaves"
     tree_receiver: Annotated[
-        TreeReceiver,
-        Setting("Whether the node that gets a new leaf merges it into its own text."),
+        TreeReceiver, Setting("Whether the node that gets a leaf merges it into its text.")
     ] = "merged"
     tree_tokens: Annotated[
         int, Setting("Tokens of a topmost summary; 0 for no limit.", 0, MOST_TOKENS)
@@ -266,25 +235,17 @@ class SpaceSettings:
         int, Setting("As many more for each level of the tree below.", 0, MOST_TOKENS)
     ] = 0
     tree_settle: Annotated[
-        TreeSettling,
-        Setting("Insert all texts at once, or each after the summaries of the last."),
+        TreeSettling, Setting("Insert all texts at once, or each after the last is summarised.")
     ] = "later"
     tree_claims: Annotated[
-        TreeClaims,
-        Setting("Store the supported sentences of a model's summary, or all of them."),
+        TreeClaims, Setting("Store a summary's supported sentences, or all of them.")
     ] = "supported"
-    judge: Annotated[JudgeName, Setting("What decides whether a round is shown more code.")] = (
-        "names"
-    )
+    judge: Annotated[JudgeName, Setting("What decides if a round is shown more code.")] = "names"
     detector: Annotated[
         DetectorName, Setting("What finds that a draft of code undoes earlier rounds.")
     ] = "rules"
-    context: Annotated[ContextName, Setting("The context memory of rounds, or parts of it.")] = (
-        "selected"
-    )
-    alike: Annotated[
-        float, Setting("The least cosine of two instructions with one intent.", 0, 1)
-    ] = SAME_INTENT
+    context: Annotated[ContextName, Setting("The context memory of rounds, or part.")] = "selected"
+    alike: Annotated[float, Setting("The least cosine of equal intents.", 0, 1)] = SAME_INTENT
     block_alpha: Annotated[
         float, Setting("The code relation's weight in the code that rounds see.", 0, 10)
     ] = 0.5
