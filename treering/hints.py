@@ -116,7 +116,7 @@ WORDS: Final[Mapping[Hint, Words]] = {
         python="`memory.memos.list()` shows the ids",
         cli="`treering memo` shows the ids",
         rest="`GET /v1/memos` lists the ids",
-        mcp="the resource treering://memos shows the ids",
+        mcp="ask your user to run `treering memo`, which shows the ids",
     ),
     Hint.LIST_SPACES: Words(
         python="`memory.spaces()` lists all; `add`, or `create=True` at opening, makes one",
@@ -128,7 +128,7 @@ WORDS: Final[Mapping[Hint, Words]] = {
         python="`memory.tree.roots()` lists the roots",
         cli="`treering tree` shows the tree",
         rest="`GET /v1/tree` lists the roots",
-        mcp="the resource treering://tree lists the roots",
+        mcp="ask your user to run `treering tree`, which lists the roots",
     ),
     Hint.MAKE_MEMORY: Words(
         python="open it without create=False to make one",

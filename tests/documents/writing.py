@@ -181,39 +181,22 @@ def save_folders(folder: Path, count: int) -> list[Path]:
     paths = []
     for number in range(count):
         word_of_its_own = f"kumquat{number}"
-        contents: dict[str, bytes | str] = {
-            "lease.pdf": pdf(
-                [
-                    f"Lease {number}. The rent is {600 + number} euros a month.",
-                    f"Keys: the tenant {word_of_its_own} got two keys.",
-                ]
-            ),
-            "paper.pdf": columns_pdf(
-                f"On harbours {number}",
-                [f"Ships came in year {year} to the harbour." for year in range(20)],
-                [f"Bread of {word_of_its_own} rose in hour {hour}." for hour in range(20)],
-            ),
-            "minutes.docx": word(
-                f"Minutes {number}",
-                ["We met at noon and spoke of the roof.", "The roofer comes in May."],
-                [["Who", "What"], ["Ana", f"asks {word_of_its_own}"], ["Ben", "pays"]],
-            ),
-            "news.html": news_page(
-                f"Flood {number}", f"The river rose, said {word_of_its_own}.", "secretTracker"
-            ),
-            "budget.xlsx": workbook(
-                {
-                    "Costs": [
-                        ["Item", "Euros", "Paid on"],
-                        *([f"item {row}", row * 1.5, date(2026, 1, 1)] for row in range(60)),
-                        [f"for {word_of_its_own}", 9, date(2026, 2, 1)],
-                    ]
-                }
-            ),
+        left = [f"Ships came in year {year} to the harbour." for year in range(20)]
+        right = [f"Bread of {word_of_its_own} rose in hour {hour}." for hour in range(20)]
+        rows = [["Who", "What"], ["Ana", f"asks {word_of_its_own}"], ["Ben", "pays"]]
+        items = [[f"item {row}", row * 1.5, date(2026, 1, 1)] for row in range(60)]
+        costs: Rows = [["Item", "Euros", "Paid on"], *items, [f"for {word_of_its_own}", 9, ""]]
+        page = news_page(f"Flood {number}", f"Said {word_of_its_own}.", "secretTracker")
+        contents = {
+            "lease.pdf": pdf([f"Lease {number}.", f"The tenant {word_of_its_own} got two keys."]),
+            "paper.pdf": columns_pdf(f"On harbours {number}", left, right),
+            "minutes.docx": word(f"Minutes {number}", ["The roofer comes in May."], rows),
+            "news.html": page.encode(),
+            "budget.xlsx": workbook({"Costs": costs}),
         }
         for name, content in contents.items():
             path = folder / f"{number}" / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            path.write_bytes(content)
             paths.append(path)
     return paths
