@@ -243,7 +243,7 @@ CREATE TABLE block (
 CREATE INDEX block_unsorted ON block (space) WHERE sorted = 0;
 
 -- Large values are stored in pieces of 2,000 bytes, numbered from 0: a change of a part of a value
--- writes only the pieces that hold it. See treering/journal/postgres/pieces.py.
+-- writes only the pieces that hold it. See treering/journal/postgres/transaction.py.
 CREATE TABLE block_rows (
     id    BIGINT NOT NULL,
     piece BIGINT NOT NULL,

@@ -1,7 +1,13 @@
-"""Reads and writes within one transaction of one connection."""
+"""Reads and writes within one transaction of one connection.
+
+PostgreSQL rewrites and logs a whole value when a part of it changes. Storing a turn changes some
+hundred bytes of values of megabytes. So such a value is in several pieces, each in a row. They are
+numbered from 0, and all are full except the last.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -12,8 +18,9 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError
+from treering.journal import damage
 from treering.journal.contract import NO_SPACE, Patch, Row, RowKey, StoredTable, Value
-from treering.journal.postgres import pieces, schema
+from treering.journal.postgres import schema
 from treering.journal.postgres.failures import translate_errors as translated_errors
 from treering.journal.postgres.locks import WriterLocks
 from treering.journal.postgres.statements import (
@@ -26,6 +33,9 @@ from treering.journal.postgres.statements import (
 from treering.journal.space import UNNAMED
 
 PgConnection = psycopg.Connection[TupleRow]
+
+PIECE: Final = 2_000
+"""Bytes of a piece: four fill a page, and none is moved out of its row."""
 
 ALL_SPACES: Final = "SELECT set_config('treering.all', 'on', true)"
 _ONE_SPACE: Final = pg_sql.SQL(
@@ -82,8 +92,7 @@ class PostgresTransaction:
                 self._enter(before)
 
     def _enter(self, space: str | None) -> None:
-        with self._use():
-            self._run(enter(space))
+        self._run(enter(space))
         self._space = space
 
     @contextmanager
@@ -95,21 +104,18 @@ class PostgresTransaction:
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """See ``Reader``; the server sends all rows together."""
-        with self._use():
-            return iter(self._run_translated(sql, params))
+        return iter(self._run_translated(sql, params))
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
-        with self._use():
-            return self._run_translated(sql, params).fetchone()
+        return self._run_translated(sql, params).fetchone()
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         if is_table(sql):  # two transactions cannot create it together, even IF NOT EXISTS
             self.share()
-        with self._use():
-            count = self._run_translated(sql, params).rowcount
-            if is_definition(sql):
-                self._run("SELECT treering_without_statistics()")
-            return count
+        count = self._run_translated(sql, params).rowcount
+        if is_definition(sql):
+            self._run("SELECT treering_without_statistics()")
+        return count
 
     def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
         """See ``Writer``; the rows go to the server together."""
@@ -136,31 +142,62 @@ class PostgresTransaction:
         raise JournalError(NO_SPACE)
 
     def part(self, table: str, key: RowKey, start: int, size: int) -> bytes:
-        with self._use():
-            return pieces.part(self.connection, table, key, start, size)
+        first = start // PIECE
+        row = self._run(
+            f"SELECT string_agg(data, CAST('' AS BYTEA) ORDER BY piece) FROM {table}"
+            " WHERE space = %s AND id = %s AND piece BETWEEN %s AND %s",
+            (*key, first, (start + max(size, 1) - 1) // PIECE),
+        ).fetchone()
+        data = b"" if row is None or row[0] is None else bytes(row[0])
+        begin = start - first * PIECE
+        return data[begin : begin + size]
 
     def extent(self, table: str, key: RowKey) -> int | None:
-        with self._use():
-            return pieces.extent(self.connection, table, key)
+        sql = f"SELECT sum(length(data)) FROM {table} WHERE space = %s AND id = %s"
+        row = self._run(sql, key).fetchone()
+        return None if row is None or row[0] is None else int(row[0])
 
     def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:
-        with self._use():
-            return pieces.allot(self.connection, table, size, space, identity)
+        row = self._run(
+            f"INSERT INTO {table} (space, id, piece, data)"
+            " SELECT %s, i.id, n,"
+            f" decode(repeat('00', least({PIECE}, CAST(%s - n * {PIECE} AS INT))), 'hex')"
+            " FROM (SELECT coalesce(%s, nextval(pg_get_serial_sequence(%s, 'id'))) AS id) AS i,"
+            f" generate_series(0, (greatest(%s, 1) - 1) / {PIECE}) AS n RETURNING id",
+            (space, size, identity, table, size),
+        ).fetchone()
+        assert row is not None  # there is one piece at least
+        return int(row[0])
 
     def patch(self, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
-        with self._use():
-            pieces.patch(self.connection, table, key, patches)
+        """See ``Writer``; only the pieces that the patches are in are written."""
+        by_piece = _by_piece(patches)
+        rows = self._run(
+            f"SELECT piece, data FROM {table} WHERE space = %s AND id = %s AND piece = ANY (%s)",
+            (*key, list(by_piece)),
+        )
+        pieces = {int(row[0]): bytearray(row[1]) for row in rows}
+        with damage.decoding("the search index"):
+            for number, parts in by_piece.items():
+                for start, data in parts:
+                    if number not in pieces or start + len(data) > len(pieces[number]):
+                        raise ValueError("a value is missing, or too short to be written to")
+                    pieces[number][start : start + len(data)] = data
+        self._run(
+            f"UPDATE {table} SET data = n.data"
+            " FROM unnest(CAST(%s AS BIGINT[]), CAST(%s AS BYTEA[])) AS n (piece, data)"
+            f" WHERE {table}.space = %s AND {table}.id = %s AND {table}.piece = n.piece",
+            (list(pieces), [bytes(piece) for piece in pieces.values()], *key),
+        )
 
     def vector_numbers(self, size: int) -> Sequence[int]:
         """See ``Writer``; a sequence needs no lock."""
         sql = "SELECT nextval('vector_number') FROM generate_series(1, %s)"
-        with self._use():
-            return [int(row[0]) for row in self._run(sql, (size,))]
+        return [int(row[0]) for row in self._run(sql, (size,))]
 
     def share(self) -> None:
         if not self._shares:
-            with self._use():
-                self._run(self._locks.for_shared_rows)
+            self._run(self._locks.for_shared_rows)
             self._shares = True
 
     def blank(
@@ -172,9 +209,8 @@ class PostgresTransaction:
     ) -> None:
         """Delete the rows: overwriting would leave the old ones behind like deleting does."""
         if ids:
-            with self._use():
-                sql = f"DELETE FROM {table} WHERE space = %s AND id = ANY (%s)"
-                self._run(sql, [space, list(ids)])
+            sql = f"DELETE FROM {table} WHERE space = %s AND id = ANY (%s)"
+            self._run(sql, [space, list(ids)])
 
     def tables(self, prefix: str = "") -> list[StoredTable]:
         with self._use():
@@ -182,8 +218,7 @@ class PostgresTransaction:
         return [table for table in stored if table.name.casefold().startswith(prefix)]
 
     def defer_references(self) -> None:
-        with self._use():
-            self._run("SET CONSTRAINTS ALL DEFERRED")
+        self._run("SET CONSTRAINTS ALL DEFERRED")
 
     def _run_translated(self, sql: str, params: Sequence[Value]) -> psycopg.Cursor[TupleRow]:
         statement = translate(sql)
@@ -192,4 +227,18 @@ class PostgresTransaction:
     def _run(self, sql: str, params: Sequence[Any] = ()) -> psycopg.Cursor[TupleRow]:
         """Run a statement in the driver's words."""
         query = sql
-        return self.connection.execute(query, params, binary=True)
+        with self._use():
+            return self.connection.execute(query, params, binary=True)
+
+
+def _by_piece(patches: Sequence[Patch]) -> dict[int, list[Patch]]:
+    """The patches of each piece, with places that count from its first byte."""
+    by_piece: defaultdict[int, list[Patch]] = defaultdict(list)
+    for place, whole in patches:
+        start, data = place, memoryview(whole)
+        while len(data):
+            number, offset = divmod(start, PIECE)
+            fitting = bytes(data[: PIECE - offset])
+            by_piece[number].append((offset, fitting))
+            start, data = start + len(fitting), data[len(fitting) :]
+    return by_piece
