@@ -10,7 +10,6 @@ from treering.client.connection import ATTEMPTS, Connection, error_of
 from treering.client.memory import RemoteMemory
 from treering.errors import ServerError, ServerUnavailable
 from treering.records import Receipt
-from treering.serve import problems
 
 RECEIPT = b'{"ids": ["a"]}'
 
@@ -88,13 +87,6 @@ def test_parameters_are_sent_as_the_server_reads_them() -> None:
         "metadata": '{"a": 1}',
         "omit": "x",
     }
-
-
-def test_where_the_file_lies_is_not_told() -> None:
-    response = problems.error_response(errors.JournalFull("/home/ana/life.db: no space left"))
-    assert response.status_code == 507
-    assert b"ana" not in response.body
-    assert b"disk is full" in response.body
 
 
 def test_what_is_no_problem_is_told_by_its_status() -> None:

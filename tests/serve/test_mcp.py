@@ -120,6 +120,8 @@ def test_what_is_remembered_is_recalled_with_its_source_until_it_is_forgotten(
     memory: Memory, mode: str
 ) -> None:
     async def act(client: Client) -> None:
+        assert client.protocol_version == VERSIONS.get(mode, client.protocol_version)
+        assert [tool.name for tool in (await client.list_tools()).tools] == list(tools.TOOLS)
         told = await said(client, "remember", text="Miu the cat sleeps upstairs.", source="home")
         found = await said(client, "recall", query="where does the cat sleep", ids=True)
         [entry] = memory.entries()
@@ -145,21 +147,6 @@ def test_what_is_remembered_has_the_time_given_or_else_the_present(memory: Memor
         assert await said(client, "remember", text="born", at="2020-02-02") == "known already"
 
     talk(memory, act)
-
-
-@pytest.mark.parametrize(("mode", "version"), VERSIONS.items())
-def test_both_protocol_versions_offer_the_tools(mode: str, version: str, memory: Memory) -> None:
-    memory.add("Always use oak for the deck.")
-
-    async def act(client: Client) -> None:
-        assert client.protocol_version == version
-        tool_names = [tool.name for tool in (await client.list_tools()).tools]
-        assert tool_names == list(tools.TOOLS)
-        result = await client.call_tool("recall", {"query": "what wood for the deck"})
-        [passage] = result.structured_content["passages"]
-        assert passage["text"] == "Always use oak for the deck."
-
-    talk(memory, act, mode)
 
 
 def test_every_tool_with_an_output_schema_gives_data_that_meets_it(memory: Memory) -> None:

@@ -458,11 +458,9 @@ def test_requests_that_are_no_chats_pass_as_they_are(path: Path, open_memory: Op
     with between(path, body(found), body(found), upstream_key=None) as (client, model):
         client.embeddings.create(model="m", input="Hello", encoding_format="float")
         client.completions.create(model="m", prompt="Hello")
-        refused = httpx2.get(f"{client.base_url}models/%2e%2e/admin")
     assert [one.path for one in model.requests] == ["/v1/embeddings", "/v1/completions"]
     assert model.requests[0].body["input"] == "Hello"
     assert "sk-client" not in str([one.headers for one in model.requests])
-    assert refused.status_code == 404
     assert held(open_memory) == []
 
 
