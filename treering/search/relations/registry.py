@@ -141,10 +141,12 @@ def _resolve(choice: Named, defaults: Sequence[Weighted], others: Sequence[str])
     if isinstance(choice, Weighted):
         return choice
     if isinstance(choice, str):
-        if "(" in choice or "@" in choice:
-            return _parse_weighted(choice)
         preset = next((default for default in defaults if default.relation.name == choice), None)
-        return preset or Weighted(relation_by_name(choice, others), ALPHA)
+        if preset is not None:
+            return preset
+        if choice in BUILT_IN or "(" in choice or "@" in choice:
+            return _parse_weighted(choice)
+        return Weighted(_load_relation(choice, others), ALPHA)
     if not isinstance(choice, Relation):
         lacks = [part for part in ("name", "bind") if not hasattr(choice, part)]
         why = f", which has no {' and no '.join(lacks)}" if lacks else ""
@@ -155,10 +157,7 @@ def _resolve(choice: Named, defaults: Sequence[Weighted], others: Sequence[str])
     return Weighted(choice, ALPHA)
 
 
-def relation_by_name(name: str, others: Sequence[str] = ()) -> Term:
-    """Return the relation of that name with its default parameters. Raises UnknownName."""
-    if name in BUILT_IN:
-        return _parse_weighted(name).relation
+def _load_relation(name: str, others: Sequence[str]) -> Relation:
     points = plugins(GROUP)
     if name not in points.names:
         names = sorted({*BUILT_IN, *others, *points.names})
