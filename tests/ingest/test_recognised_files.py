@@ -161,7 +161,8 @@ def test_a_line_of_json_may_hold_any_line_separator(memory: Memory, tmp_path: Pa
     [
         '---\ntitle: "The boiler"\ntags: [house, heating]\nauthors:\n  - Ana\n  - Ben\n'
         "date: 2026-03-12\nempty:\n---",
-        '+++\ntags = ["house", "heating"]\nauthors = ["Ana", "Ben"]\ndate = 2026-03-12\n+++',
+        '+++\ntags = ["house", "heating"]\nauthors = ["Ana", "Ben"]\nsize = 3\n'
+        "date = 2026-03-12\n+++",
     ],
 )
 def test_front_matter_becomes_metadata(memory: Memory, tmp_path: Path, front: str) -> None:
@@ -173,6 +174,7 @@ def test_front_matter_becomes_metadata(memory: Memory, tmp_path: Path, front: st
     assert entry.metadata["tags"] == ["house", "heating"]
     assert entry.metadata["authors"] == ["Ana", "Ben"]
     assert "empty" not in entry.metadata
+    assert entry.metadata.get("size", 3) == 3  # a number of TOML stays one
     assert entry.at == datetime(2026, 3, 12, tzinfo=UTC)
     assert memory.search("boiler service", k=1, metadata={"title": "Given"})
 
