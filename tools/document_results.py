@@ -18,11 +18,21 @@ from treering_bench.perf import report as speed
 from treering_bench.perf.timing import OURS
 from treering_bench.report import Key, Scores, difference, overview, table, titled
 from treering_bench.results import read
+from treering_bench.stats import Interval
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 
 _POLICIES = ("treering", "fusion", "bm25", "dense")
+_ANSWERED = "token_f1"
+_CONTEXTS = {
+    "treering": "treering",
+    "fusion": "BM25 + cosine",
+    "bm25": "BM25",
+    "dense": "cosine",
+    "window": "the newest turns",
+    "whole": "the whole chat",
+}
 _MILLION = {
     "warm context": "a warm search",
     "after-add": "the search after one add",
@@ -66,6 +76,31 @@ def _recall_table() -> str:
     return shown.replace(" | ".join(_POLICIES[1:]), "BM25 + cosine | BM25 | cosine", 1)
 
 
+def _answers_table() -> str:
+    """Compare answers from treering's context with answers from other contexts."""
+    runs = [_answered(name) for name in ("locomo", "locomo-1000", "locomo-whole")]
+    rows = []
+    for measured in runs:
+        ours = _values(measured if "treering" in measured.by_policy else runs[0], _ANSWERED)
+        for policy in measured.by_policy:
+            answers = measured.values(policy, _ANSWERED)
+            gap = difference(answers, ours)
+            assert gap is not None  # all runs are of the same questions
+            tokens = f"{_mean(measured.values(policy, 'tokens prompt')):,.0f}"
+            against = "–" if policy == "treering" else _with_interval(gap)
+            rows.append([_CONTEXTS[policy], tokens, f"{100 * _mean(answers):.1f}", against])
+    return f"{table(['context', 'tokens of a prompt', 'token F1', 'against treering'], rows)}\n"
+
+
+def _answered(name: str) -> Scores:
+    return Scores.group(*read(RESULTS / "answers" / f"{name}.jsonl.gz"))
+
+
+def _with_interval(gap: Interval) -> str:
+    """Return a difference in percentage points with its 95 % interval."""
+    return f"{100 * gap.mean:+.1f} [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
+
+
 def _speed_table() -> str:
     timings = {path.stem: speed.read(path).by_key for path in (RESULTS / "perf").glob("*.jsonl")}
     rows = []
@@ -91,7 +126,7 @@ def _presets_table() -> str:
             found = _values(by_preset, f"recall@{hits}")
             gap = difference(found, _values(ours, "recall@10"))
             assert gap is not None  # both are of the same questions
-            shown = f"{100 * gap.mean:+.1f} [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
+            shown = _with_interval(gap)
             room = next((budget for budget in BUDGETS if budget >= spent), BUDGETS[-1])
             within = f"{_both(ours, f'{room}tokens')} ({room:,})"
             cells = [_both(by_preset, hits), f"{spent:,.0f}", _both(ours, "10"), shown, within]
@@ -115,7 +150,11 @@ def _mean(values: Mapping[Key, float]) -> float:
 
 
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "docs/figures.md": {"recall": _recall_table, "speed": _speed_table},
+    "docs/figures.md": {
+        "recall": _recall_table,
+        "answers": _answers_table,
+        "speed": _speed_table,
+    },
     "docs/explanation/papers.md": {"presets": _presets_table},
     "docs/explanation/experiments.md": {"experiments": experiments_table},
     "benchmarks/README.md": {"gpu": partial(experiments_table, papers=False)},
