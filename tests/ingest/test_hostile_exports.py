@@ -9,6 +9,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -38,9 +39,42 @@ def test_an_export_that_unpacks_to_too_much_is_refused(
     bomb = packed(tmp_path / "export.zip", "conversations.json", [b" " * MIB] * 20)
     with pytest.raises(InputError, match="no conversation"):  # that much may be
         memory.import_(bomb)
-    monkeypatch.setattr(archive, "MAX_UNPACKED_BYTES", 19 * MIB)
-    with pytest.raises(InputError, match="unpacks to 20,971,520 bytes"):
-        memory.import_(bomb)
+    for limit in ("HARMLESS_BYTES", "MAX_UNPACKED_BYTES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(archive, limit, 19 * MIB)
+            with pytest.raises(InputError, match=r"to 20,971,520 bytes.*unpack it yourself"):
+                memory.import_(bomb)
+
+
+def test_an_export_of_deep_folders_is_refused(memory: Memory, tmp_path: Path) -> None:
+    """The paths of these folders have 1 GB: 64 KB of an archive would fill the memory."""
+    deep = packed(tmp_path / "deep.zip", f"{'d/' * 32_000}a.json", [b"[]"])
+    with pytest.raises(InputError, match=r"folders with paths of 2,\d+,\d+,000 characters"):
+        memory.import_(deep)
+
+
+def test_a_folder_of_an_export_is_found_without_reading_all_names(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        for number in range(2000):
+            file.writestr(f"channels/{number}/a.json", b"[]")
+    seen = 0
+
+    def count(_: FrameType, event: str, __: object) -> None:
+        nonlocal seen
+        seen += event == "call"
+
+    with archive.open_archive(path) as top:
+        [folders] = top.iterdir()
+        sys.setprofile(count)
+        try:
+            files = [member for folder in folders.iterdir() for member in folder.iterdir()]
+        finally:
+            sys.setprofile(None)
+    assert sorted(str(member.at) for member in files) == sorted(
+        f"channels/{number}/a.json" for number in range(2000)
+    )
+    assert seen < 100 * len(files)  # 16,000 for each file when all names are compared
 
 
 def test_a_document_of_very_many_values_is_refused_before_it_takes_the_memory(

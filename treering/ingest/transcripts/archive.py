@@ -8,16 +8,26 @@ from __future__ import annotations
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, Self
 
 from treering import files
 from treering.errors import InputError
 
 MAX_UNPACKED_BYTES: Final = 8 << 30
 """Nothing is written to the disk, so more would only take long."""
+
+MAX_TIMES_PACKED: Final = 100
+"""Transcripts shrink to a tenth, and zip bombs, which fill the memory, to a thousandth."""
+
+HARMLESS_BYTES: Final = 256 << 20
+"""Archives that unpack to less may shrink to any size."""
+
+MAX_FOLDER_CHARS: Final = 10_000_000
+"""Of the paths of all folders and of those above them, which are held in memory. A name of 64 KB
+may lie in 32,000 folders, whose paths have 1 GB."""
 
 _SUFFIXES: Final = (".json", ".jsonl", ".txt", ".eml", ".mbox")
 """Of what may be a transcript: pictures and sounds are passed over."""
@@ -54,16 +64,38 @@ def open_archive(path: Path) -> Iterator[zipfile.Path]:
             for member in members:  # no name leads out of the archive
                 parts = member.filename.split("/")
                 member.filename = "/".join(part for part in parts if part not in ("", ".", ".."))
-            if (size := sum(member.file_size for member in members)) > MAX_UNPACKED_BYTES:
+            if excess := _find_excess(members, path.stat().st_size):
                 raise InputError(
-                    f"{path} unpacks to {size:,} bytes; at most {MAX_UNPACKED_BYTES:,} are read. "
-                    "If you trust it, unpack it yourself and import the folder"
+                    f"{path} unpacks to {excess} are read. If you trust it, unpack it yourself and "
+                    "import the folder"
                 )
             if any(member.flag_bits & 1 for member in members):
                 raise InputError(f"{path} cannot be unpacked: it is encrypted")
             file.filename = str(path)
             file.filelist = members
             file.NameToInfo = {member.filename: member for member in members}
-            yield zipfile.Path(file)
+            yield _ArchivePath(file)
         except (*_UNREADABLE, NotImplementedError) as error:
             raise InputError(f"{path} cannot be unpacked: {error}") from error
+
+
+def _find_excess(members: Sequence[zipfile.ZipInfo], packed: int) -> str | None:
+    size = sum(member.file_size for member in members)
+    most = min(MAX_UNPACKED_BYTES, max(HARMLESS_BYTES, MAX_TIMES_PACKED * packed))
+    if size > most:
+        return f"{size:,} bytes; of its {packed:,} at most {most:,}"
+    folders = {member.filename.rpartition("/")[0] for member in members}
+    chars = sum(len(folder) * (folder.count("/") + 1) for folder in folders)
+    if chars > MAX_FOLDER_CHARS:
+        return f"folders with paths of {chars:,} characters; at most {MAX_FOLDER_CHARS:,}"
+    return None
+
+
+class _ArchivePath(zipfile.Path):
+    def iterdir(self) -> Iterator[Self]:
+        """Look a folder up; the library compares each folder with all names of the archive."""
+        names_by_folder = vars(self.root).setdefault("names_by_folder", {})
+        for name in () if names_by_folder else dict.fromkeys(self.root.namelist()):
+            names_by_folder.setdefault(name.rstrip("/").rpartition("/")[0], []).append(name)
+        for name in names_by_folder.get(self.at.rstrip("/"), ()):
+            yield type(self)(self.root, name)
