@@ -99,6 +99,7 @@ def test_comments_and_every_other_byte_of_toml_stay(end: str) -> None:
             '{\r\n\t"a": "\\ud800"\r\n}',
             '{\r\n\t"a": "\\ud800",\r\n\t"ours": {\r\n\t\t"b": 1\r\n\t}\r\n}',
         ),
+        ('{"ä": "\\uD800"}', '{"\\u00e4": "\\ud800", "ours": {"b": 1}}'),
     ],
 )
 def test_the_layout_of_the_file_is_followed(before: str, after: str) -> None:

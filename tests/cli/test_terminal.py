@@ -90,6 +90,13 @@ def test_a_path_is_shown_short_and_taken_back_as_it_is_shown(
     assert short_path("chat with Ana") == "chat with Ana"
 
 
+def test_a_source_that_no_path_can_be_is_a_name(treering: Treering, tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    for name in ("~nobody-of-this-name", "circle/notes"):
+        treering("add", "A ferry.", "--source", name)
+        assert len(records(treering("list", "--source", name, "--json"))) == 1
+
+
 def test_words_for_times_are_those_of_the_user() -> None:
     cases = [
         ("today", "2026-05-03T00:00:00+02:00"),

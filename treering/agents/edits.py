@@ -175,7 +175,7 @@ def _write_json(text: str, value: Any, by_hand: str) -> str:
         written = json.dumps(
             value,
             indent=None if is_one_line else step[1] if step else 2,
-            ensure_ascii=text.isascii(),
+            ensure_ascii=text.isascii() or "\\ud" in text.lower(),  # maybe half a character
             allow_nan=False,
         )
     except ValueError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -184,7 +185,9 @@ def _path_names(source: str) -> tuple[str, ...]:
     """Return the names that a source may have: as it is, and the path of a file or a folder."""
     if not source:  # a variable that is not set does not mean the current folder
         return ()
-    path = str(Path(source).expanduser().resolve())
+    path = source
+    with suppress(RuntimeError):  # there is no such user, or links lead in a circle
+        path = str(Path(source).expanduser().resolve())
     return source, f"{path}/" if source.endswith("/") else path, f"{path}/"
 
 
