@@ -160,6 +160,31 @@ and the alarm code is on the fridge
 13/08/2023, 09:17 - Ben: ok
 """
 
+TELEGRAM = {
+    "name": "Ana",
+    "type": "personal_chat",
+    "id": 42,
+    "messages": [
+        {"id": 1, "type": "service", "date": "2025-01-15T09:00:00", "action": "phone_call"},
+        {
+            "id": 2,
+            "type": "message",
+            "date": "2025-01-15T10:30:00",
+            "date_unixtime": "1736936400",
+            "from": "Ana",
+            "text": ["See ", {"type": "link", "text": "https://example.org"}, " for the boat."],
+        },
+        {
+            "id": 3,
+            "type": "message",
+            "date_unixtime": "1736936500",
+            "from": "Ben",
+            "text": "",
+            "media_type": "sticker",
+        },
+    ],
+}
+
 MAIL = b"""\
 From: =?utf-8?q?Jos=C3=A9?= <jose@example.org>
 To: Ana <ana@example.org>

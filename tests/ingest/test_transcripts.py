@@ -22,6 +22,7 @@ from tests.ingest.clients import (
     CODEX,
     MAIL,
     SESSION,
+    TELEGRAM,
     WHATSAPP,
     claude_line,
     codex_line,
@@ -62,6 +63,10 @@ def write_whatsapp(folder: Path) -> Path:
     return path
 
 
+def write_telegram(folder: Path) -> Path:
+    return write_json(folder / "result.json", TELEGRAM)
+
+
 def write_eml(folder: Path) -> Path:
     path = folder / "inbox" / "1.eml"
     path.parent.mkdir()
@@ -81,6 +86,7 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "chatgpt": write_chatgpt,
     "claude-ai": write_claude_ai,
     "whatsapp": write_whatsapp,
+    "telegram": write_telegram,
     "slack": lambda folder: write_slack(folder / "export"),
     "mail": write_eml,
 }
@@ -207,6 +213,29 @@ def test_a_whatsapp_chat_has_speakers_lines_that_go_on_and_equal_messages(
     }
 
 
+def test_telegram_texts_are_joined_from_their_parts(memory: Memory, tmp_path: Path) -> None:
+    receipt = memory.import_(write_telegram(tmp_path))
+    [entry] = memory.entries()
+    assert entry.text == "See https://example.org for the boat."
+    assert (entry.speaker, entry.source) == ("Ana", "telegram/Ana")
+    assert entry.at == datetime(2025, 1, 15, 10, 20, tzinfo=UTC)
+    assert reasons(receipt) == {"notices of the messenger": 1, "messages without text": 1}
+
+
+def test_an_export_of_all_telegram_chats_is_read_chat_by_chat(
+    memory: Memory, tmp_path: Path
+) -> None:
+    message = {"type": "message", "id": 2, "from": "Ana", "text": "Hi", "date_unixtime": "9" * 5000}
+    older = {"type": "message", "id": 3, "from_id": "user9", "text": "Ho", "date": "2020-02-02"}
+    left = {"id": 7, "type": "private_group", "messages": [message, older]}
+    export = {"chats": {"list": [TELEGRAM]}, "left_chats": {"list": [left]}}
+    memory.import_(write_json(tmp_path / "result.json", export))
+    _, first, second = memory.entries()
+    assert (first.text, first.source) == ("Hi", "telegram/private_group")
+    assert first.at is None  # no calendar has that time
+    assert (second.speaker, second.at) == ("user9", datetime(2020, 2, 2, tzinfo=UTC))
+
+
 def test_a_slack_export_has_names_for_ids_and_threads_as_sessions(
     memory: Memory, tmp_path: Path
 ) -> None:
@@ -256,7 +285,7 @@ def test_a_folder_of_everything_is_read_and_so_is_its_archive_of_which_no_copy_h
     assert {entry.source.split("/")[0] for entry in loose.entries()} == set(READERS)
     [other] = [one for one in receipt.skipped if one.path.endswith("notes.md")]
     assert other.reason == "no conversation of a format that treering can read"
-    assert seen[-1] == (8, 8)
+    assert seen[-1] == (9, 9)
 
 
 def test_the_memory_itself_is_not_read_where_it_lies_among_transcripts(

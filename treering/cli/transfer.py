@@ -42,8 +42,8 @@ def import_(
 ) -> None:
     """Import past conversations, or a file of `treering export`.
 
-    Reads the transcripts of Claude Code and Codex, the exports of ChatGPT, claude.ai, WhatsApp
-    and Slack, and mail (.eml, .mbox); the content tells which it is. Importing the same
+    Reads the transcripts of Claude Code and Codex, the exports of ChatGPT, claude.ai, WhatsApp,
+    Slack and Telegram, and mail (.eml, .mbox); the content tells which it is. Importing the same
     again changes nothing. Skipped messages are counted by reason. An export is imported
     as a whole or not at all, conversations a few hundred messages at a time. The settings of an
     export are for a space without entries; a space with entries takes them only with --settings.

@@ -20,6 +20,7 @@ READERS = {
     "chatgpt": "chat_clients:ChatGPTFormat",
     "claude-ai": "chat_clients:ClaudeAIFormat",
     "slack": "slack:SlackFormat",
+    "telegram": "telegram:TelegramFormat",
     "whatsapp": "whatsapp:WhatsAppFormat",
     "mail": "mail:MailFormat",
 }
