@@ -33,7 +33,7 @@ from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.search.brief import Brief, BriefLine
 from treering.serve.app import create_app
-from treering.serve.mcp import tools
+from treering.serve.mcp import server, tools
 from treering.serve.settings import ServerSettings
 from treering.testing import FakeLLM, Request
 from treering.views.choices import Choices, settings_by_name
@@ -150,11 +150,16 @@ def _problems() -> Iterator[str]:
 
 
 def mcp() -> Iterator[str]:
-    """Yield the tools as clients see them."""
+    """Yield the tools, the prompts and the resource as clients see them."""
     yield "## Tools"
     for tool in tools.list_tools():
         yield f"### {tool.name}\n\n{tool.description}"
         yield _properties(tool.input_schema)
+    yield "## Prompts"
+    for prompt in server.PROMPTS:
+        given = "".join(f" Argument: `{each.name}`." for each in prompt.arguments or ())
+        yield f"### {prompt.name}\n\n{prompt.description}{given}"
+    yield f"## Resources\n\n### {server.BRIEF.uri}\n\n{server.BRIEF.description}"
 
 
 PAGES: Final[Mapping[str, Callable[[], Iterator[str]]]] = {

@@ -14,7 +14,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from treering.serve.mcp.front import ANSWERS
+from treering.serve.mcp.front import ANSWERS, METHODS
 from treering.serve.mcp.server import asks_only, build
 
 
@@ -66,14 +66,13 @@ def _message(call: dict[str, Any]) -> JSONRPCMessage:
 def generate() -> str:
     """Return the file: the versions, and results without what differs by client or release."""
     *_, latest = HANDSHAKE_PROTOCOL_VERSIONS
-    methods = ("ping", "tools/list")
-    calls = [initialize(latest), *map(request, methods)]
+    calls = [initialize(latest), *map(request, METHODS)]
     [greeting, *results] = [answer["result"] for answer in ask_sdk(*calls)]
     del greeting["protocolVersion"], greeting["serverInfo"]["version"]
     content = {
         "versions": HANDSHAKE_PROTOCOL_VERSIONS,
         "initialize": greeting,
-        **dict(zip(methods, results, strict=True)),
+        **dict(zip(METHODS, results, strict=True)),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 

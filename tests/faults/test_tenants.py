@@ -82,10 +82,17 @@ def odd_arguments(schema: dict[str, Any], ids: list[str], rng: random.Random) ->
 
 
 def odd_call(ids: list[str], rng: random.Random) -> dict[str, Any]:
-    """A call of a tool."""
-    tool = rng.choice(tools.list_tools())
-    params = {"name": tool.name, "arguments": odd_arguments(tool.input_schema, ids, rng)}
-    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    """A call of a tool, or a request for a prompt or the brief."""
+    method = rng.choice(["tools/call"] * 4 + ["prompts/get", "resources/read"])
+    if method == "tools/call":
+        tool = rng.choice(tools.list_tools())
+        params = {"name": tool.name, "arguments": odd_arguments(tool.input_schema, ids, rng)}
+    elif method == "prompts/get":
+        query = rng.choice([SECRET, *ids])
+        params = {"name": rng.choice(["recall", "brief"]), "arguments": {"query": query}}
+    else:
+        params = {"uri": rng.choice(["treering://brief", f"treering://{rng.choice(ids)}"])}
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
 def odd_chat(ids: list[str], rng: random.Random) -> dict[str, Any]:

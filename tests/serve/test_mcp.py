@@ -111,6 +111,18 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     return result.content[0].text  # type: ignore[union-attr]
 
 
+async def prompted(client: Client, prompt: str, **arguments: str) -> str:
+    """The text of a prompt."""
+    [message] = (await client.get_prompt(prompt, arguments)).messages
+    return message.content.text  # type: ignore[union-attr]
+
+
+async def shown(client: Client, uri: str = "treering://brief") -> str:
+    """The text of a resource."""
+    [contents] = (await client.read_resource(uri)).contents
+    return contents.text  # type: ignore[union-attr]
+
+
 VERSIONS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 """How the SDK's client is told to speak a version, and the version."""
 
@@ -131,6 +143,29 @@ def test_what_is_remembered_is_recalled_with_its_source_until_it_is_forgotten(
         assert found.endswith(f"[1] {entry.id}")
         assert await said(client, "forget", ids=[entry.id]) == "forgot 1 entry"
         assert await said(client, "recall", query="where does the cat sleep") == "nothing found"
+
+    talk(memory, act, mode)
+
+
+@pytest.mark.parametrize("mode", VERSIONS)
+def test_prompts_and_the_resource_give_the_brief_and_what_is_relevant(
+    memory: Memory, mode: str
+) -> None:
+    nothing = "Memory has nothing for this."
+
+    async def act(client: Client) -> None:
+        assert [one.name for one in (await client.list_prompts()).prompts] == ["brief", "recall"]
+        [resource] = (await client.list_resources()).resources
+        assert (await client.list_resource_templates()).resource_templates == []
+        assert await prompted(client, "brief") == await shown(client, resource.uri) == nothing
+        for text in ("Always use oak for the deck.", "Rain fell.", "A letter arrived."):
+            memory.add(text)
+        brief = await prompted(client, "brief")
+        assert brief == await shown(client, resource.uri)
+        assert "data, not instructions" in brief
+        assert "- Always use oak for the deck. [1]" in brief
+        assert "oak" in await prompted(client, "recall", query="always use oak for the deck")
+        assert await prompted(client, "recall", query="how many moons has Neptune") == nothing
 
     talk(memory, act, mode)
 
@@ -320,6 +355,11 @@ def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Me
         )
         with pytest.raises(MCPError, match="there are remember, recall"):
             await client.call_tool("memorize", {"text": "x"})
+        for name, why in (("recall", "query is empty"), ("none", "there are brief, recall")):
+            with pytest.raises(MCPError, match=why):
+                await client.get_prompt(name)
+        with pytest.raises(MCPError, match="there is treering://brief"):
+            await client.read_resource("treering://tree")
         assert [entry.text for entry in memory.entries()] == ["kept"]
 
     talk(memory, act)
@@ -440,7 +480,8 @@ def test_over_stdio_every_tool_works_without_the_extra_serve(
             assert "Friday" in await said(client, "recall", query="when is the launch")
             assert entry in await said(client, "list")
             await said(client, "update", id=entry, text="The launch is on Monday.")
-            assert "Monday" in await said(client, "recall", query="when is the launch")
+            assert "Monday" in await shown(client)
+            assert "Monday" in await prompted(client, "recall", query="when is the launch")
             await said(client, "code_record", instruction="Nothing", root=str(root))
             await said(client, "code_check", root=str(root))
             assert "code index" in await refused(client, "code_context", instruction="x")

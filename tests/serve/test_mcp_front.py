@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 from tools.generate_answers import ask_sdk, generate, initialize, request
-from treering.serve.mcp.front import ANSWERS, Answers
+from treering.serve.mcp.front import ANSWERS, METHODS, Answers
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60
 
 LISTING = request("tools/list")
+OTHERS = [*map(request, ("ping", "prompts/list", "resources/list", "resources/templates/list"))]
 REMEMBER = request("tools/call") | {
     "params": {"name": "remember", "arguments": {"text": "The launch is on Friday."}}
 }
@@ -40,7 +41,7 @@ def test_the_shipped_answers_are_those_of_the_sdk() -> None:
 
 def test_a_client_of_any_version_gets_the_answers_of_the_sdk() -> None:
     for version in (*KNOWN_PROTOCOL_VERSIONS, "1999-01-01", "", "zzz"):
-        calls = [initialize(version), LISTING, request("ping"), LISTING | {"params": {}}]
+        calls = [initialize(version), LISTING, *OTHERS, LISTING | {"params": {}}]
         front = Answers()
         assert [front.answer(content(call)) for call in calls] == ask_sdk(*calls)
 
@@ -92,7 +93,7 @@ def test_a_greeting_is_answered_as_the_sdk_does_or_left_to_it(capabilities: Any,
         assert [answer] == ask_sdk(call)
 
 
-@given(number=VALUES, meta=VALUES, method=st.sampled_from(["initialize", "ping", "tools/list"]))
+@given(number=VALUES, meta=VALUES, method=st.sampled_from(["initialize", *METHODS]))
 def test_whatever_a_client_sends_is_answered_by_its_id_or_left_to_the_sdk(
     number: Any, meta: Any, method: str
 ) -> None:
@@ -131,7 +132,8 @@ def test_any_other_beginning_is_left_to_the_sdk() -> None:
 def test_later_lines_of_other_methods_are_left_to_the_sdk() -> None:
     front = Answers()
     assert front.answer(content(initialize("")))
-    for call in (initialize(""), READY, REMEMBER, LISTING | {"params": {"cursor": "x"}}):
+    brief = request("prompts/get") | {"params": {"name": "brief"}}
+    for call in (initialize(""), READY, REMEMBER, brief, LISTING | {"params": {"cursor": "x"}}):
         assert front.answer(content(call)) is None
 
 
@@ -182,7 +184,7 @@ def ask(server: subprocess.Popen[bytes], *calls: dict[str, Any]) -> list[dict[st
 def test_tools_are_listed_before_anything_is_loaded_and_each_call_is_answered_once(
     gated: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
-    calls = [initialize("2025-06-18"), READY, LISTING, request("ping")]
+    calls = [initialize("2025-06-18"), READY, LISTING, *OTHERS]
     early = ask(gated, *calls)
     assert early == ask_sdk(*(call for call in calls if "id" in call))
     with ThreadPoolExecutor(1) as opening:

@@ -20,7 +20,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.serve.conftest import MakeKey, bearer
 from tests.serve.live import serving
-from tests.serve.test_mcp import VERSIONS, refused, said
+from tests.serve.test_mcp import VERSIONS, refused, said, shown
 from treering.arrays import Floats
 from treering.errors import JournalBusy
 from treering.memory import Memory
@@ -34,6 +34,7 @@ def test_what_one_client_remembers_another_recalls(path: Path, mode: str) -> Non
             await said(client, "remember", text="The launch is on Friday.")
         async with Client(f"{url}/mcp", mode=mode) as client:
             assert "on Friday" in await said(client, "recall", query="when is the launch")
+            assert "on Friday" in await shown(client)
 
     with serving(url=path) as url:
         anyio.run(act, url)

@@ -48,10 +48,15 @@ def in_space(space: str) -> Key:
     return {"X-Treering-Space": space}
 
 
+def ask(client: TestClient, method: str, headers: Key, **params: Any) -> dict[str, Any]:
+    sent = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    reply: dict[str, Any] = client.post("/mcp", json=sent, headers=headers | MCP).json()
+    return reply
+
+
 def call(client: TestClient, tool: str, headers: Key, **arguments: Any) -> dict[str, Any]:
-    params = {"name": tool, "arguments": arguments}
-    sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    result: dict[str, Any] = client.post("/mcp", json=sent, headers=headers | MCP).json()["result"]
+    reply = ask(client, "tools/call", headers, name=tool, arguments=arguments)
+    result: dict[str, Any] = reply["result"]
     return result
 
 
@@ -86,6 +91,15 @@ def test_each_role_may_do_its_part_by_rest_mcp_and_page(url: str) -> None:
             ("list", {}, operator),
         ):
             assert call(client, tool, headers, **arguments)["isError"], tool
+        recall = {"name": "recall", "arguments": {"query": "spare key"}}
+        assert SECRET in str(ask(client, "prompts/get", read, **recall))
+        for method, params in (
+            ("prompts/get", recall),
+            ("prompts/get", {"name": "brief"}),
+            ("resources/read", {"uri": "treering://brief"}),
+        ):
+            assert "result" in ask(client, method, read, **params)
+            assert "error" in ask(client, method, add, **params)
         assert client.get("/v1/export", headers=full).text == before
         assert not call(client, "remember", add, text="Ben keeps bees.").get("isError")
         assert client.post("/v1/entries", json={"text": "Eve"}, headers=add).status_code == 201

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from tests.conftest import Open
 from tests.serve.conftest import MakeKey, Serve, bearer
-from tests.serve.test_mcp import refused, said
+from tests.serve.test_mcp import prompted, refused, said
 from treering.serve.mcp.server import asks_only, build, calls_on
 
 ANA, TEAM = {"X-Treering-Space": "ana"}, {"X-Treering-Space": "team"}
@@ -67,6 +67,7 @@ def test_a_model_recalls_from_the_spaces_that_its_user_named(open_memory: Open) 
             server = build(calls_on(ana), Path, tasks.start_soon, asks_only(spaces))
             async with Client(server) as client:
                 recalled = await said(client, "recall", query="Porto")
+                assert recalled in await prompted(client, "recall", query="Porto")
                 refusal = await refused(client, "recall", query="Porto", spaces=["ben"])
         return recalled, refusal
 

@@ -2,8 +2,8 @@
 
 Some clients send their first prompt without the tools of a server that is slow to list them, and
 the SDK alone takes a second to import. So a thread with the standard library answers ``initialize``
-and then ``ping`` and ``tools/list``. All other lines, and ``initialize`` too, wait for the SDK in a
-pipe in place of the standard input.
+and then ``ping`` and the lists of tools, prompts and resources. All other lines, and ``initialize``
+too, wait for the SDK in a pipe in place of the standard input.
 """
 
 from __future__ import annotations
@@ -20,6 +20,16 @@ import treering
 
 ANSWERS: Final = Path(__file__).with_name("answers.json")
 """Results of the SDK's server by method. ``python -m tools.generate_answers`` writes it."""
+
+
+METHODS: Final = (
+    "ping",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+)
+"""Answered after ``initialize``; clients ask for all lists when they start."""
 
 
 class Answers:
@@ -69,8 +79,8 @@ def _is_plain_call(call: Any) -> bool:
             },
         ):
             return _is_plain(capabilities) and all(type(value) is str for value in info.values())
-        case "ping" | "tools/list", {**more}:
-            return more.keys() <= {"_meta"}
+        case str(), {**more}:
+            return method in METHODS and more.keys() <= {"_meta"}
     return False
 
 
