@@ -20,6 +20,7 @@ from treering import Memory
 from treering.errors import FilterError, InputError, UnknownEntry, UnknownName
 from treering.hints import Hint
 from treering.journal import entries
+from treering.records import ChatUnit
 
 
 def life(memory: Memory) -> dict[str, str]:
@@ -410,3 +411,14 @@ def test_a_pin_holds_to_the_filter(memory: Memory) -> None:
     memory.add("Ana is allergic to nuts.", source="health", pin=True)
     memory.add("Porto has a river.", source="guide")
     assert "nuts" not in str(memory.context("Porto", source="guide"))
+
+
+@pytest.mark.both_engines
+@pytest.mark.parametrize("chat_unit", ["messages", "rounds"])
+def test_a_pin_is_shown_beside_words_that_no_text_has(memory: Memory, chat_unit: ChatUnit) -> None:
+    memory.configure(mode="lexical", chat_unit=chat_unit)
+    memory.add("I am allergic to nuts.", speaker="Ana", kind="chat", source="talk", pin=True)
+    memory.add("Porto has a river.", source="guide")
+    assert memory.search("zeppelin") == []
+    assert [one.source for one in memory.context("zeppelin").passages] == ["talk"]
+    assert not memory.context("zeppelin", source="guide").passages

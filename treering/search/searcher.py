@@ -331,8 +331,10 @@ class Searcher:
         order = ranking.best(len(snapshot), allowed)
         pinned = frozenset(entries.pinned_seqs(reader, snapshot.state.id))
         if pinned:
-            is_pinned = np.isin(snapshot.entry[order], list(pinned))
-            order = np.concatenate([order[is_pinned], order[~is_pinned]])
+            is_pinned = np.isin(snapshot.entry, list(pinned))
+            if not len(order):  # also beside words that no text has
+                order = np.flatnonzero(is_pinned if allowed is None else is_pinned & allowed)
+            order = np.concatenate([order[is_pinned[order]], order[~is_pinned[order]]])
         # A context is filled from the front, so a statement must come before the replaced one.
         order = _newer_first(self._newer(reader), snapshot, order)
         order = ranking.together(order) if isinstance(ranking, RoundRanking) else order
