@@ -181,6 +181,14 @@ def test_an_export_that_cannot_be_read_is_refused_and_nothing_is_imported(memory
             ],
             "settings.*w is 7",
         ),
+        (
+            ['{"format": "treering", "version": 1, "settings": {"choices": {"tree_depth": null}}}'],
+            "tree_depth is None",
+        ),
+        (
+            ['{"format": "treering", "version": 1, "settings": {"choices": {"mode": ["dense"]}}}'],
+            "mode is",
+        ),
     ]
     for export, message in cases:
         with pytest.raises(InputError, match=message):

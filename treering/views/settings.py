@@ -22,11 +22,13 @@ def choices_of(stored: Mapping[str, Any]) -> SpaceSettings:
         raise InputError(
             f"the settings {choices!r} are not this version's, which has {', '.join(CHOICES)}"
         )
-    return _check_once(tuple(sorted(choices.items())))
+    for name, value in choices.items():  # those of an import may be of any type
+        check_setting(name, value)
+    return _check_together(tuple(sorted(choices.items())))
 
 
 @lru_cache(maxsize=64)
-def _check_once(choices: tuple[tuple[str, Any], ...]) -> SpaceSettings:
+def _check_together(choices: tuple[tuple[str, Any], ...]) -> SpaceSettings:
     return SpaceSettings(**dict(choices))  # checked when they were stored; searches need a few
 
 
