@@ -36,6 +36,7 @@ ALLOWED = {
     ("temporary.py", "part.open('w', encoding='utf-8', newline='\\n')"): "a new file",
     ("failures.py", "os.open(os.devnull, os.O_WRONLY)"): "no file",
     ("project.py", "path.open('rb')"): "git's settings, read before a memory is open",
+    ("project.py", "path.read_bytes()"): "when hooks were switched, in a folder of our own",
     ("connection.py", "os.open(os.devnull, os.O_RDONLY)"): "no file: is a descriptor free?",
     ("inbox.py", "path.read_bytes()"): "messages that wait, in a folder of our own",
     ("places.py", "path.read_bytes()"): "records of hooks, in a folder of our own",

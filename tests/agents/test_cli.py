@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,7 @@ def test_a_memory_that_is_here_or_named_comes_first(
 def test_status_names_the_memory_that_an_agent_was_installed_with(
     treering_command: Command, home: Path, memory_path: Path
 ) -> None:
-    assert "hooks    in no agent: see `treering install`" in treering_command(home, "hook")
+    assert "agents   none: see `treering install`" in treering_command(home, "hook")
     for client in ("claude-code", "codex", "zed"):
         treering_command(home, "install", client, "-m", str(home / f"{client}.db"))
     [shown] = records(treering_command(home, "hook", "--json"))
@@ -116,8 +117,16 @@ def test_status_names_the_memory_that_an_agent_was_installed_with(
         "codex": str(home / "codex.db"),
     }
     assert shown["memory"] == str(home / "claude-code.db")
+    assert shown["on"]
+    [shown] = records(treering_command(home, "hook", "--off", "--json"))
+    assert not shown["on"]
+    assert "hooks are off" in treering_command(home, "hook", "log")
+    assert "hooks    off in this project\n" in treering_command(home, "hook")
+    assert "hooks    on\n" in treering_command(home / "work", "hook")
+    assert "hooks    on\n" in treering_command(home, "hook", "--on")
+    assert "hooks are off" not in treering_command(home, "hook", "log")
     text = treering_command(home, "hook")
-    assert f"hooks    claude-code ({home}/claude-code.db), codex ({home}/codex.db)\n" in text
+    assert f"agents   claude-code ({home}/claude-code.db), codex ({home}/codex.db)\n" in text
 
 
 @pytest.mark.parametrize(
@@ -169,8 +178,13 @@ def test_past_sessions_go_to_their_projects_once(
         "gone": claude_line(1, "user", "The shop is sold.", cwd="/gone/shop", uuid="other"),
     }
     (boat / "sails").mkdir()
+    treering_command(boat, "hook", "--off")
+    now = datetime.now(UTC).isoformat()
+    off = claude_line(2, "user", "Between us.", cwd=str(boat), timestamp=now)
+    treering_command(boat, "hook", "--on")
     for name, line in lines.items():
         (sessions / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+    (sessions / "off.jsonl").write_text(json.dumps(off) + "\n")
     (sessions / "odd.jsonl").write_text("no transcript\n")
     shown = treering_command(home / "work", "install", "claude-code", "--past")
     assert "imported 1 message of host/ana/boat" in shown

@@ -187,6 +187,47 @@ def test_what_a_client_wrote_and_never_spoke_of_is_taken_in_later(
     wait_until(lambda: entries(server) == [MAST, "The keel is of lead."])
 
 
+def test_what_was_said_while_hooks_were_off_is_not_stored_later(
+    server: Path, hook: Hook, home: Path, treering_command: Any
+) -> None:
+    """Also if the transcript names another folder, as that of a resumed session does."""
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    path = home / "s.jsonl"
+    event = {"transcript_path": str(path), "session_id": "s", "prompt": "How long is the mast?"}
+
+    def say(number: int, text: str) -> None:
+        now, cwd = datetime.now(UTC).isoformat(), str(home / "work")
+        line = claude_line(number, "user", text, timestamp=now, cwd=cwd)
+        with path.open("a") as stream:
+            stream.write(json.dumps(line) + "\n")
+        hook("turn", event | {"cwd": str(boat)}, "--space", "sea")
+        settled(server)
+
+    say(1, MAST)
+    treering_command(boat, "hook", "--off")
+    say(2, "Between us.")
+    for name in ("prompt", "session-start"):
+        assert hook(name, event | {"cwd": str(boat)}, "--space", "sea") == {}
+        assert MAST in put_in(hook(name, event | {"cwd": str(home)}, "--space", "sea"))
+    treering_command(boat, "hook", "--on")
+    hook("session-end", {"cwd": str(home)})  # of another session
+    wait_until(lambda: not any(Offsets(str(server)).behind()))
+    say(3, "The keel is of lead.")
+    assert entries(server, "sea") == [MAST, "The keel is of lead."]
+
+
+def test_hooks_do_nothing_if_the_file_of_their_switch_is_damaged(
+    server: Path, hook: Hook, home: Path, treering_command: Any
+) -> None:
+    remember(server, MAST)
+    treering_command(home, "hook", "--off")
+    [switch] = (agents_home() / "off").iterdir()
+    switch.write_text("damaged")
+    answer = hook("prompt", {"prompt": "How long is the mast?"})
+    assert str(switch) in answer["systemMessage"]
+    assert put_in(answer) == ""
+
+
 def test_messages_that_come_with_events_are_taken_in_once(server: Path, hook: Hook) -> None:
     asked = {"conversation_id": "c", "generation_id": "g", "prompt": MAST}
     replied = {"conversation_id": "c", "generation_id": "g", "text": "Noted."}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
+from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from treering.agents.clients import Client
-from treering.agents.project import DEFAULT_SPACE, agent_space, is_own
+from treering.agents.project import DEFAULT_SPACE, agent_space, is_own, switch_times
 from treering.agents.replies import without_frames
 from treering.errors import InputError, TreeringError
 from treering.hooks.jobs import Offsets, job_messages
@@ -29,14 +32,14 @@ BATCH = 64
 def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> Receipt:
     """Store the messages of a job. Raise TreeringError, OSError."""
     if not job.get("transcript"):
-        ids = _import(memory, list(TranscriptLines(job_messages(job))))
+        ids = _import(memory, list(TranscriptLines(job_messages(job))), job)
         masked, private = job.get("hidden", (0, 0))
         return Receipt(tuple(ids), masked=masked, private=private)
     transcript = Path(str(job["transcript"]))
     if not transcript.is_file():
         return Receipt()  # a session without messages, or one that its client has removed
     new = new_lines(transcript, offsets.position(transcript))
-    ids = _import(memory, list(new.lines[1:]))
+    ids = _import(memory, list(new.lines[1:]), job)
     offsets.set(transcript, new.offset, job)  # after it is durable: a failure is tried again
     return Receipt(tuple(ids), masked=new.hidden[0], private=new.hidden[1])
 
@@ -58,13 +61,20 @@ def note_replies(memory: Memory, ids: Collection[str], shown: Collection[str]) -
             is_answered = entry.role == "assistant"
 
 
-def _import(memory: Memory, lines: list[str]) -> list[str]:
-    """Import lines of entries without recalled text."""
+def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> list[str]:
+    """Import lines of entries without recalled text, and without what was said with hooks off."""
+    switches = cache(switch_times)
+
+    def was_off(entry: Mapping[str, Any]) -> bool:
+        at = datetime.fromisoformat(entry["at"]).timestamp() if entry.get("at") else float("inf")
+        folders = filter(None, (job.get("folder"), entry.get("metadata", {}).get("cwd")))
+        return any(bisect(switches(Path(folder)), at) % 2 for folder in folders)
+
     clean = []
     for entry in map(json.loads, lines):
         if "text" in entry:
             entry["text"] = without_frames(entry["text"])
-            if not entry["text"].strip():
+            if not entry["text"].strip() or was_off(entry):
                 continue
         clean.append(json.dumps(entry, ensure_ascii=False))
     ids: list[str] = []

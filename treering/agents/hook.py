@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treering.agents import endpoint, replies
-from treering.agents.project import agent_memory, agent_space
+from treering.agents.project import agent_memory, agent_space, are_hooks_off
 from treering.hooks import inbox
 
 if TYPE_CHECKING:
@@ -73,10 +73,13 @@ def _run(
     if client not in CLIENTS:
         raise ValueError(f"no agent {client!r} has hooks; there are {', '.join(CLIENTS)}")
     payload = _payload()
+    folder = Path(_folder(payload))
+    if are_hooks_off(folder):
+        return "", []
     memory = agent_memory(options.get("memory"))
     if "://" in memory:
         return "", [f"hooks need a memory in a file, not {memory}"]
-    space = agent_space(options.get("space"), Path(_folder(payload))).name
+    space = agent_space(options.get("space"), folder).name
     request = {
         "event": event,
         "asks": replies.puts_in(client, event),
@@ -90,7 +93,7 @@ def _run(
     place = endpoint.endpoint_for(memory)
     if replies.takes_in(client, event):
         job = replies.job(client, event, payload)
-        inbox.leave(memory, job | {"space": space})
+        inbox.leave(memory, job | {"space": space, "folder": str(folder)})
     if not request["asks"]:
         return _poke(place, memory, request)
     return _ask(place, memory, request, deadline)

@@ -1,7 +1,8 @@
 """The project of a folder, and with it the memory and space that a command or a hook uses.
 
 The project is read from ``.git/config`` as data: git is never run, because its settings can start
-programs. Imported by every hook, so this imports nothing heavy.
+programs. Hooks can be switched off in a project. Imported by every hook, so this imports nothing
+heavy.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
 
-from treering.hooks.places import user_memory
+from treering.hooks.places import agents_home, make_private, user_memory
 
 HERE = "treering.db"
 """A memory of a working folder, where it can be seen, copied and deleted like any other file."""
@@ -121,6 +123,47 @@ def _printable(name: str) -> str:
     """A name that a space may have."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name)
     return shown[-MAX_NAME_CHARS:]
+
+
+# ---------------------------------------------------------------------- switching hooks off
+
+
+def are_hooks_off(folder: Path) -> bool:
+    """Return whether hooks are off in the project of a folder."""
+    return len(switch_times(folder)) % 2 == 1
+
+
+def switch_times(folder: Path) -> list[float]:
+    """Return when hooks went off, on, off, … in the project of a folder, in seconds.
+
+    Raise InputError if the file of these times is damaged: then no hook does anything.
+    """
+    path = _switch_file(folder)
+    try:
+        return [float(moment) for moment in path.read_bytes().split()]
+    except FileNotFoundError:
+        return []
+    except ValueError as error:
+        from treering.errors import InputError  # here, as hooks do not need it
+
+        raise InputError(f"{path} is damaged; remove it, which switches hooks on") from error
+
+
+def switch_hooks(folder: Path, on: bool) -> None:
+    """Switch hooks on or off in the project of a folder."""
+    from treering.files import replace_file
+
+    times = switch_times(folder)
+    if on == are_hooks_off(folder):
+        path = _switch_file(folder)
+        make_private(path.parent)
+        replace_file(path, " ".join(map(str, [*times, time.time()])).encode(), private=True)
+
+
+def _switch_file(folder: Path) -> Path:
+    """Return the file of a project, which does not name it: its space may be removed."""
+    project = project_of(folder) or ""
+    return agents_home() / "off" / hashlib.sha256(project.encode()).hexdigest()
 
 
 # ---------------------------------------------------------------------- memory and space

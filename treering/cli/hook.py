@@ -1,4 +1,4 @@
-"""``treering hook``: look at the hooks of agents."""
+"""``treering hook``: look at the hooks of agents, and switch them off."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from treering.agents.project import project_of, working_folder
+from treering.agents.project import are_hooks_off, project_of, switch_hooks, working_folder
 from treering.cli.options import command, group, opt
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
@@ -19,15 +19,21 @@ app = sub_app(subcommand_metavar="[COMMAND]")
 
 @group(
     app,
+    on=opt("Switch hooks on, or off, in the project of this folder first.", "--on/--off"),
     stop="First end the servers that keep memories warm; the next hook starts one.",
 )
-def hook(run: Run, stop: bool = False) -> None:
-    """Show the memory, project and space of hooks in this folder, and the agents that have them.
+def hook(run: Run, on: bool | None = None, stop: bool = False) -> None:
+    """Show the memory, project and space of hooks in this folder, and whether they are on.
 
     Agents run `treering hook EVENT` with the event's JSON on standard input. session-start and
-    prompt recall; turn, compact and session-end store the new messages.
+    prompt recall; turn, compact and session-end store the new messages. No hook stores what is said
+    while hooks are off, even later, and nor does `treering install --past`. `treering import` of
+    the agent's files does.
     """
-    space, project = run.agent_space, project_of(working_folder())
+    space, folder = run.agent_space, working_folder()
+    if on is not None:
+        switch_hooks(folder, on)
+    project, is_on = project_of(folder), not are_hooks_off(folder)
     installed = _installed_memories()
     if stop:
         from treering.agents.server import stop as stop_server
@@ -39,6 +45,7 @@ def hook(run: Run, stop: bool = False) -> None:
         "project": project,
         "space": space.name,
         "space_reason": space.reason,
+        "on": is_on,
         "installed": installed,
     }
     places = [f"{client} ({memory})" for client, memory in installed.items()]
@@ -46,7 +53,8 @@ def hook(run: Run, stop: bool = False) -> None:
         record,
         f"memory   {record['memory']}\nproject  {project or 'none'}\n"
         f"space    {space.name} ({space.reason})\n"
-        f"hooks    {', '.join(places) or 'in no agent: see `treering install`'}",
+        f"agents   {', '.join(places) or 'none: see `treering install`'}\n"
+        f"hooks    {'on' if is_on else 'off in this project'}",
     )
 
 
@@ -67,6 +75,8 @@ def log(run: Run, limit: int = 20) -> None:
     nothing = "no hook of an agent has run yet; `treering install` lists the agents that are here"
     records = hook_log.records(limit)
     run.out.emit_all(records, lambda record: _record_parts(record, run.embedder), nothing)
+    if are_hooks_off(working_folder()):
+        note("hooks are off in this project; `treering hook --on` switches them on")
 
 
 def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:

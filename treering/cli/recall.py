@@ -153,7 +153,7 @@ def chat(
 ) -> None:
     """Talk with a language model that remembers; each round is stored. End with Ctrl-D or /quit.
 
-    On a terminal, /context shows what the model was shown for the last message.
+    On a terminal, /help lists commands: what the model was shown, forgetting a round, your name.
     Piped in, every line is a message and every reply is printed as it is written.
     """
     from treering.cli.talk import Talk

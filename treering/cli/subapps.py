@@ -54,7 +54,7 @@ SUB_APPS: dict[str, SubApp] = {
     "tree": SubApp("treering.cli.tree", "Draw the tree of summaries, or grow it again."),
     "relate": SubApp("treering.cli.upkeep", "Find relations for this space with a language model."),
     "serve": SubApp("treering.cli.serve", "Serve the memory over HTTP; keys for the server."),
-    "hook": SubApp("treering.cli.hook", "The hooks of agents: their memory, space and log."),
+    "hook": SubApp("treering.cli.hook", "The hooks of agents: look at them, switch them off."),
     "tune": SubApp("treering.cli.tune", "Teach a small model to write memos."),
 }
 """Sub-apps by name: add a line here, and ``app = sub_app(...)`` in the module it names."""

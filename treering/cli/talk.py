@@ -5,22 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
+
+import typer
 
 from treering.chat.stream import ChatStream
-from treering.cli.output import note
+from treering.cli import stdin
+from treering.cli.entries import STILL_READ
+from treering.cli.output import note, plural
 from treering.cli.run import Run
 from treering.errors import (
-    InputError,
     LLMReplyError,
     LLMUnavailable,
     ReplyDiscarded,
+    TreeringError,
 )
 from treering.memory import Memory, memory_parts
+from treering.records import Entry
+from treering.text import first_line
 from treering.views.choices import PolicyName
 
+ROUND_ENTRIES = 1_000
+"""A message and its reply in pieces: more than a model reads."""
 HELP = """\
-/context   what the model was shown for your last message
-/quit      leave, as Ctrl-D does
+/context     what the model was shown for your last message
+/forget      erase your last message and its reply for good
+/name NAME   be called so, for facts about you
+/quit        leave, as Ctrl-D does
 A message that begins with a slash is sent with a space before it; this line was not sent."""
 
 
@@ -41,11 +52,17 @@ class Talk:
         """Answer what is typed, until the person leaves. Errors end a round, not the chat."""
         self._greet()
         for line in _typed_lines():
-            if line == "/quit":
+            command, _, rest = line.partition(" ")
+            if command == "/quit":
                 return
             try:
-                if line == "/context":
+                if command == "/context":
                     self._show_context()
+                elif command == "/forget":
+                    self._forget()
+                elif command == "/name":
+                    self.speaker = rest.strip() or None
+                    note(f"your name is {self.speaker}" if self.speaker else "you have no name")
                 elif line.startswith("/"):
                     note(HELP)
                 else:
@@ -53,7 +70,7 @@ class Talk:
             except (LLMUnavailable, LLMReplyError, ReplyDiscarded) as error:
                 note(error.worded("cli"))
                 note("Your message is stored; say it again for an answer.")
-            except InputError as error:
+            except TreeringError as error:
                 note(error.worded("cli"))
 
     def answer(self, line: str) -> None:
@@ -84,7 +101,7 @@ class Talk:
         called = f", as {self.speaker}" if self.speaker else ""
         note(
             f"treering: a chat with {model}{called}. Conversation {self.source!r} in space "
-            f"{self.run.space!r} of {place}. /help lists commands, Ctrl-D leaves."
+            f"{self.run.space!r} of {place}. /help lists commands, /quit or Ctrl-D leaves."
         )
 
     def _show_context(self) -> None:
@@ -96,6 +113,30 @@ class Talk:
             note(shown or "nothing but the recent dialogue")
         else:
             note(f"{self._last.prompt}\n\n{self._last.prompt.tokens} tokens")
+
+    def _forget(self) -> None:
+        entries = self._last_round()
+        if not entries:
+            note(f"conversation {self.source!r} is empty")
+            return
+        count = plural(len(entries), "entry", "entries")
+        note(f"{count} will be erased for good, from “{first_line(entries[0].text)}” on")
+        with suppress(typer.Exit, typer.Abort):  # the answer is no, and the chat goes on
+            stdin.confirm()
+            done = self.memory.forget(*(entry.id for entry in entries))
+            self._last = None
+            note(f"forgot {count}")
+            if not done.scrubbed:
+                note(STILL_READ)
+
+    def _last_round(self) -> list[Entry]:
+        """Return the last message of the person, whose pieces have one time, and its reply."""
+        newest = self.memory.page(limit=ROUND_ENTRIES, source=self.source, newest=True).entries
+        after = [*takewhile(lambda entry: entry.role != "user", newest)]
+        message = newest[len(after) :]
+        pieces = takewhile(lambda piece: (piece.role, piece.at) == ("user", message[0].at), message)
+        reply = (entry for entry in after if entry.role == "assistant")
+        return [*pieces, *reply] if message else []
 
 
 def _typed_lines() -> Iterator[str]:

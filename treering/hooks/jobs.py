@@ -42,7 +42,7 @@ def job_messages(job: Mapping[str, Any]) -> Iterator[TranscriptMessage]:
 class Offsets:
     """How far each transcript has been read; one without a position is read from its start."""
 
-    _KEPT = ("client", "space", "session")
+    _KEPT = ("client", "space", "folder", "session")
 
     def __init__(self, memory: str) -> None:
         self._path = inbox.folder_of(memory) / "offsets"
