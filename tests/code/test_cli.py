@@ -35,6 +35,8 @@ def run(*arguments: str) -> str:
 def test_a_check_needs_no_space_of_its_own(root: Path, tmp_path: Path) -> None:
     made = repository(tmp_path / "made", m=HALF)
     commit(made, ASKED, m=REFUSING)
+    without = ["code", "log", "half", "--root", str(made), "--no-git"]
+    assert CliRunner().invoke(app, without).exit_code == 2, "without a memory there are no rounds"
     added = CliRunner().invoke(app, ["add", "Hello.", "--space", "ana"])
     assert added.exit_code == 0, added.output
     assert run("check", "--root", str(made)) == ""

@@ -156,6 +156,7 @@ def test_a_pdf_of_ten_thousand_pages_is_read_within_the_limits(
         (Limits(seconds=0.01), "takes longer than 0.01 s to read: split it"),
         (Limits(text=1000), "has over 1,000 characters: split it"),
         (Limits(file=1 << 20), "has 1 MiB, over the limit of 1: split it"),
+        (Limits(memory=1 << 20), Limits(memory=1 << 20).exhaustion),
     ],
 )
 def test_a_document_over_a_limit_says_so(limits: Limits, expected: str, tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def log(
             tree = _root(memory, root) or Path()
             story = memory.code.log(definition, root=tree if git else None)
     else:
-        story = story_of(definition, (), root or Path())
+        story = story_of(definition, (), (root or Path()) if git else None)
     for block in story:
         run.out.emit(_plain(block), *_story(block))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -110,10 +109,8 @@ def _add_each(memory: Memory, contents: Sequence[str | Path], **options: Any) ->
     receipts: list[Receipt] = []
     for item in contents:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # paths and texts are separated already
-                content = _from_stdin() if item == stdin.STDIN else item
-                receipts.append(memory.add(content, **options))
+            content = _from_stdin() if item == stdin.STDIN else item
+            receipts.append(memory.add(content, **options))
         except TreeringError:
             if receipts:
                 added = f"{len(receipts)} of {len(contents)} arguments"

@@ -31,9 +31,6 @@ LIBRARIES_BY_FORMAT = {  # by the name that is imported
     "markup:chapters": _HTML_LIBRARIES,
     "workbook:sheets": ("python_calamine",),
 }
-TIMED_OUT = 1
-"""The exit status of a process that ``faulthandler`` ends, even if a library never returns."""
-
 _MAX_MEMBERS = 50_000
 _OLE_MAGIC = b"\xd0\xcf\x11\xe0"  # the container of encrypted documents, and of those before 2007
 READABLE = "text, code, chats as JSON, CSV, PDF, Word (.docx), HTML, EPUB and spreadsheets"

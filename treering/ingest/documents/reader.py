@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -19,7 +20,6 @@ from treering.ingest.documents.formats import (
     LIBRARIES_BY_FORMAT,
     PDF,
     PDF_MAGIC,
-    TIMED_OUT,
     DocumentGap,
     DocumentPart,
     Limits,
@@ -94,6 +94,7 @@ class DocumentReader:
         requests, answers = process.stdin, process.stdout
         assert requests is not None  # ``Popen`` was given both pipes
         assert answers is not None
+        began = time.monotonic()
         with suppress(BrokenPipeError):  # the process died: it sends no last answer
             requests.write(json.dumps({"format": name, "bytes": len(content)}).encode() + b"\n")
             requests.write(content)
@@ -117,9 +118,8 @@ class DocumentReader:
             if room < 0:
                 self._end()
                 raise Unreadable(f"has over {self._limits.text:,} characters: split it")
-        timed_out = process.wait() == TIMED_OUT
         self._end()
-        if timed_out:
+        if time.monotonic() - began >= self._limits.seconds:  # then it ends itself
             raise Unreadable(f"takes longer than {self._limits.seconds:g} s to read: split it")
         raise Unreadable(self._limits.exhaustion)
 

@@ -23,7 +23,6 @@ from treering.ingest.documents.formats import DocumentGap, DocumentPart, Limits,
 MAX_DEPTH = 10_000
 """Nested calls, for nested elements: pages of people nest some hundred."""
 
-_NO_PARENT = 2
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR
 _FORBIDDEN_EVENTS = (
     *("socket.", "urllib.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.startfile"),
@@ -50,7 +49,7 @@ def answer_all(requests: BinaryIO, answers: TextIO, limits: Limits) -> None:
         faulthandler.dump_traceback_later(limits.seconds, exit=True)
         content = requests.read(request["bytes"])
         if len(content) < request["bytes"]:  # the parent has gone
-            sys.exit(_NO_PARENT)
+            sys.exit(1)
         for answer in _answers(request["format"], content, limits):
             answers.write(json.dumps(answer) + "\n")
         answers.flush()
