@@ -7,18 +7,18 @@ before its response is sent, and a streamed reply would break off.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, FastAPI, Header, Request
+from fastapi import APIRouter, Body, Depends, FastAPI, Header, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from treering import Memory, TreeringError
 from treering.chat.stream import ChatStream
 from treering.embed.contract import Embedder
-from treering.errors import JournalError
+from treering.errors import InputError, UnknownSpace
 from treering.llm.contract import LLM
 
 
@@ -31,21 +31,22 @@ def user_memory(request: Request, x_user: Annotated[str, Header()]) -> Memory:
 
 
 UserMemory = Annotated[Memory, Depends(user_memory)]
+BodyText = Annotated[str, Body(embed=True)]  # not in the URL, which is written to access logs
 router = APIRouter()
 
 # FastAPI runs these functions in threads, because they are not asynchronous.
 
 
 @router.post("/notes")
-def add(note: str, memory: UserMemory) -> list[str]:
+def add(note: BodyText, memory: UserMemory) -> list[str]:
     """Remember a note; return the ids of its entries."""
     return list(memory.add(note).ids)
 
 
-@router.get("/notes")
-def search(query: str, memory: UserMemory) -> list[str]:
-    """Return the texts that answer a query best."""
-    return [hit.text for hit in memory.search(query, k=5)]
+@router.post("/notes/search")
+def search(query: BodyText, memory: UserMemory) -> list[dict[str, str]]:
+    """Return the texts that answer a query best, with the ids of their entries."""
+    return [{"id": hit.entry_id, "text": hit.text} for hit in memory.search(query, k=5)]
 
 
 @router.delete("/notes/{entry_id}")
@@ -54,13 +55,15 @@ def forget(entry_id: str, memory: UserMemory) -> bool:
     return memory.forget(entry_id).scrubbed
 
 
-@router.delete("/me")
-def forget_me(x_user: Annotated[str, Header()], memory: UserMemory) -> bool:
-    """Erase all that is remembered of the user; return whether it has left the file's bytes."""
-    return memory.forget_space(x_user).scrubbed
+@router.delete("/me", status_code=204)
+def forget_me(x_user: Annotated[str, Header()], request: Request) -> None:
+    """Erase all that is remembered of the user; a second request finds nothing to erase."""
+    memory: Memory = request.app.state.memory
+    with suppress(UnknownSpace):
+        memory.forget_space(x_user)
 
 
-def start_reply(message: str, memory: UserMemory) -> Iterator[ChatStream]:
+def start_reply(message: BodyText, memory: UserMemory) -> Iterator[ChatStream]:
     """Yield the reply to a message; it is closed after the response, also if the client leaves."""
     with memory.chat_stream(message) as reply:
         yield reply
@@ -75,9 +78,10 @@ def chat(reply: Annotated[ChatStream, Depends(start_reply)]) -> StreamingRespons
 
 def _error_response(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TreeringError)
-    is_private = isinstance(error, JournalError)  # its message names the path of the file
-    told = "the memory cannot be used" if is_private else error.message
-    return JSONResponse({"error": told, "code": error.code}, error.status)
+    # Other messages may name files, the address of a model, or the space of another user.
+    is_public = isinstance(error, InputError) and not isinstance(error, UnknownSpace)
+    text = error.message if is_public else "the memory cannot do this now"
+    return JSONResponse({"error": text, "code": error.code}, error.status)
 
 
 def create_app(

@@ -16,7 +16,7 @@ from treering.errors import InputError, UnknownName
 from treering.hints import Hint
 from treering.ingest.withheld import held_alone
 from treering.journal import entries, writing
-from treering.journal.fields import checked_name
+from treering.journal.fields import required_name
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
 from treering.search.terms import terms
@@ -160,7 +160,7 @@ def drop_waiting_messages(space: Space, ids: Collection[str]) -> None:
 
 def forget_space(space: Space, views: Views, name: str) -> Forgotten:
     """Erase a space of the same memory. Raise UnknownName."""
-    checked = checked_name(name, "space") or ""
+    checked = required_name(name, "space")
     file = space.database.file
     from treering.hooks.jobs import removing_space
 

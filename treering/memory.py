@@ -31,7 +31,7 @@ from treering.ingest.withheld import ensure_room, held, history, record
 from treering.ingest.withheld import lines as withheld_lines
 from treering.journal import entries, ledger, sources, stored, supersession, tombstones
 from treering.journal.contract import Database
-from treering.journal.fields import checked_name
+from treering.journal.fields import checked_name, required_name
 from treering.journal.open import open_database
 from treering.journal.space import Space, SpaceReader, begin, names
 from treering.llm.account import ModelAccount
@@ -182,7 +182,7 @@ class Memory:
         closing the space alone does nothing. The spaces used last stay loaded, so a server may call
         this for each request. ``create`` is as in ``open``. Raise UnknownSpace, InputError.
         """
-        views = self._beside.views(checked_name(name, "space") or DEFAULT_SPACE)
+        views = self._beside.views(required_name(name, "space"))
         begin(views.space, create)
         memory = copy(self)
         memory._owns_database = False
@@ -226,11 +226,13 @@ class Memory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
-        Known texts are not added twice. A changed file replaces its entries; texts and messages are
-        appended to their source. Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra
-        ``documents``; a page is a source of its own, such as ``lease.pdf#2``. The files of a folder
-        have sources such as ``notes/travel.md``. A new file of a folder with the content of another
-        one is a copy, which is skipped.
+        A known text or message is not added twice, so a call can be repeated. One is known if its
+        source holds one with the same text, role, name, time, session and metadata. Give messages
+        an ``at``, so that a later "yes" is a new one. A changed file replaces its entries; texts
+        and messages are appended to their source. Documents (PDF, Word, HTML, EPUB, spreadsheets)
+        need the extra ``documents``; a page is a source of its own, such as ``lease.pdf#2``. The
+        files of a folder have sources such as ``notes/travel.md``. A new file of a folder with the
+        content of another one is a copy, which is skipped.
 
         - ``at``, ``speaker``, ``session``, ``metadata``: for all entries, unless a message has its
           own. Without ``at`` an entry has no date, so questions about a date do not match it. A

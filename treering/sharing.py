@@ -17,7 +17,7 @@ from treering.errors import InputError
 from treering.forgetting import Forgetting
 from treering.ingest.intake import Intake
 from treering.journal import entries, storage
-from treering.journal.fields import checked_name, metadata_json
+from treering.journal.fields import metadata_json, required_name
 from treering.journal.space import UNNAMED, WITHHELD, Space, begin
 from treering.journal.writing import Draft
 from treering.records import JSON, Context, Entry, Filter, Forgotten, Hit, Level, Mode, Receipt
@@ -156,7 +156,7 @@ class SpacesBeside:
         if spaces is not None:
             if isinstance(spaces, str) or not spaces:
                 raise InputError(f"spaces is {spaces!r}; give a list of names", param="spaces")
-            names = dict.fromkeys(checked_name(name, "spaces") or "" for name in spaces)
+            names = dict.fromkeys(required_name(name, "spaces") for name in spaces)
             if len(names) > 1 and level not in (None, "texts"):
                 raise InputError(f"level {level!r} is of one space; leave out level or spaces")
             asked = [self.views(name) for name in names if len(names) == 1 or self._is_there(name)]
@@ -171,7 +171,7 @@ class SpacesBeside:
         """
         if isinstance(entry_ids, str) or not entry_ids:
             raise InputError(f"ids is {entry_ids!r}; give a list of ids", param="ids")
-        name, target = self._own.space.name, self.views(checked_name(to, "to") or "")
+        name, target = self._own.space.name, self.views(required_name(to, "to"))
         if target is self._own:
             raise InputError(f"to is {to!r}, the space of the entries; name another", param="to")
         begin(target.space, create=False)  # it raises: a misspelt name must not begin a space

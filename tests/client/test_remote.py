@@ -110,6 +110,12 @@ def test_a_space_is_begun_missed_and_removed_over_a_server(url: str, remote: Mem
     assert remote.spaces() == ["ana/maria", "default"]
     assert len(remote.forget_space("ana/maria").entries) == 1
     assert remote.spaces() == ["default"]
+    remote.space("None", create=True)
+    nothing: Any = None
+    for call in (remote.space, remote.forget_space):
+        with pytest.raises(InputError):
+            call(nothing)
+    assert remote.spaces() == ["None", "default"]
 
 
 def test_what_is_pinned_superseded_and_looked_back_at_is_so_over_a_server(remote: Memory) -> None:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -204,6 +205,21 @@ def test_a_space_that_is_not_there_cannot_be_removed(open_memory: Open) -> None:
     with pytest.raises(InputError, match="space"):
         memory.forget_space("")
     assert memory.stats().entries == 1
+
+
+@pytest.mark.parametrize("name", [None, 42, ""])
+def test_the_space_of_an_unknown_user_is_not_that_of_all(memory: Memory, name: Any) -> None:
+    memory.add("The boiler is old.")
+    calls: list[Callable[[], object]] = [
+        lambda: memory.space(name, create=True),
+        lambda: memory.forget_space(name),
+        lambda: memory.search("boiler", spaces=[name]),
+    ]
+    for call in calls:
+        with pytest.raises(InputError) as raised:
+            call()
+        assert raised.value.code == "input_error"
+    assert memory.spaces() == ["default"]
 
 
 @pytest.mark.both_engines

@@ -13,7 +13,8 @@ from starlette.testclient import TestClient
 from examples.web_app import create_app
 from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.testing import FakeLLM
+from treering.errors import LLMUnavailable
+from treering.testing import FakeLLM, Request
 
 ANA, BEN = {"X-User": "ana"}, {"X-User": "ben"}
 
@@ -21,28 +22,42 @@ ANA, BEN = {"X-User": "ana"}, {"X-User": "ben"}
 def test_users_share_an_application_and_no_memory(tmp_path: Path) -> None:
     llm = FakeLLM(["You keep bees."])
     with TestClient(create_app(tmp_path / "web.db", HashingEmbedder(), llm)) as client:
-        [entry] = client.post("/notes", params={"note": "I keep bees."}, headers=ANA).json()
-        assert client.get("/notes", params={"query": "bees"}, headers=ANA).json() == [
-            "I keep bees."
+        [entry] = client.post("/notes", json={"note": "I keep bees."}, headers=ANA).json()
+        assert client.post("/notes/search", json={"query": "bees"}, headers=ANA).json() == [
+            {"id": entry, "text": "I keep bees."}
         ]
-        assert client.get("/notes", params={"query": "bees"}, headers=BEN).json() == []
-        reply = client.post("/chat", params={"message": "What do I keep?"}, headers=ANA)
+        assert client.post("/notes/search", json={"query": "bees"}, headers=BEN).json() == []
+        reply = client.post("/chat", json={"message": "What do I keep?"}, headers=ANA)
         assert reply.text == "You keep bees."
         assert "I keep bees." in llm.requests[0].text
         assert client.delete(f"/notes/{entry}", headers=BEN).status_code == 404
         assert client.delete(f"/notes/{entry}", headers=ANA).json() is True
-        refused = client.get("/notes", params={"query": " "}, headers=ANA)
+        refused = client.post("/notes/search", json={"query": " "}, headers=ANA)
         assert (refused.status_code, refused.json()["code"]) == (422, "empty_text")
-        client.post("/notes", params={"note": "I keep goats."}, headers=ANA)
-        client.post("/notes", params={"note": "I keep hens."}, headers=BEN)
-        assert client.delete("/me", headers=ANA).json() is True
-        assert client.get("/notes", params={"query": "goats"}, headers=ANA).json() == []
-        assert len(client.get("/notes", params={"query": "hens"}, headers=BEN).json()) == 1
+        client.post("/notes", json={"note": "I keep goats."}, headers=ANA)
+        client.post("/notes", json={"note": "I keep hens."}, headers=BEN)
+        for _ in range(2):  # a user who has not written, too
+            assert client.delete("/me", headers=ANA).status_code == 204
+        assert client.post("/notes/search", json={"query": "goats"}, headers=ANA).json() == []
+        assert len(client.post("/notes/search", json={"query": "hens"}, headers=BEN).json()) == 1
 
 
-def test_a_missing_model_is_a_status(tmp_path: Path) -> None:
-    with TestClient(create_app(tmp_path / "web.db", HashingEmbedder(), "none")) as client:
-        assert client.post("/chat", params={"message": "Hello?"}, headers=ANA).status_code == 501
+def refuse(_: Request) -> str:
+    raise LLMUnavailable("http://10.0.0.7/v1 cannot be reached")
+
+
+@pytest.mark.parametrize(
+    ("llm", "status", "secret"),
+    [("none", 501, "TREERING"), (FakeLLM(refuse), 503, "10.0.0.7")],
+    ids=["none", "unavailable"],
+)
+def test_an_error_of_the_model_is_a_status_without_its_message(
+    tmp_path: Path, llm: str | FakeLLM, status: int, secret: str
+) -> None:
+    with TestClient(create_app(tmp_path / "web.db", HashingEmbedder(), llm)) as client:
+        failed = client.post("/chat", json={"message": "Hello?"}, headers=ANA)
+    assert failed.status_code == status
+    assert secret not in failed.text
 
 
 @pytest.mark.parametrize("version", ["2.3", "2.4"])
@@ -56,8 +71,8 @@ def test_a_client_that_leaves_a_reply_may_say_its_message_again(
         "path": "/chat",
         "root_path": "",
         "state": {},
-        "query_string": b"message=Hello%3F",
-        "headers": [(b"x-user", b"ana")],
+        "query_string": b"",
+        "headers": [(b"x-user", b"ana"), (b"content-type", b"application/json")],
         "asgi": {"spec_version": version},
     }
 
@@ -65,8 +80,11 @@ def test_a_client_that_leaves_a_reply_may_say_its_message_again(
 
     async def leave() -> None:
         left = anyio.Event()
+        bodies = [b'{"message": "Hello?"}'] * 2
 
         async def receive() -> dict[str, Any]:
+            if len(bodies) == 2:
+                return {"type": "http.request", "body": bodies.pop()}
             await left.wait()
             return {"type": "http.disconnect"}
 
@@ -78,7 +96,7 @@ def test_a_client_that_leaves_a_reply_may_say_its_message_again(
                 await anyio.sleep(60)
 
         async def stay() -> dict[str, Any]:
-            return {"type": "http.request"}
+            return {"type": "http.request", "body": bodies.pop()}
 
         async def read(message: Any) -> None:
             said.append(message.get("body", b""))

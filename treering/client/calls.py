@@ -53,7 +53,7 @@ def remote_method(
     def method(*args: P.args, **kwargs: P.kwargs) -> T:
         this, given = _arguments(taken, args, kwargs)
         # Parameters of the path leave the body, where the server would refuse them.
-        at = path.format(**{name: step(str(given.pop(name))) for name in in_path})
+        at = path.format(**{name: _path_part(given.pop(name), name) for name in in_path})
         connection: Connection = this._connection
         kind: type[T] = _answer_type(operation)
         sent = body_of(given)
@@ -110,6 +110,12 @@ def without(*names: str) -> Callable[[C], C]:
 def step(text: str) -> str:
     """Quote a text for use as one part of a path."""
     return quote(text, safe="")
+
+
+def _path_part(value: object, name: str) -> str:
+    if value is None:  # a path would have the text "None"
+        raise InputError(f"{name} is None; give one", param=name)
+    return step(str(value))
 
 
 def _new_refusal(name: str) -> Callable[..., NoReturn]:

@@ -20,6 +20,7 @@ from treering.client import calls
 from treering.client.connection import API_KEY, Connection, error_of, parse_json
 from treering.errors import InputError, ServerError
 from treering.ingest.intake import Message
+from treering.journal.fields import required_name
 from treering.memory import DEFAULT_SPACE, Memory
 from treering.records import Progress, Receipt, Stats
 from treering.views.code.memory import CodeMemory
@@ -140,7 +141,7 @@ class RemoteMemory(Memory):
 
     @override
     def space(self, name: str, *, create: bool | None = None) -> RemoteMemory:
-        memory = RemoteMemory(self._connection.of_space(name))
+        memory = RemoteMemory(self._connection.of_space(required_name(name, "space")))
         memory._owns_database = False
         memory._begin_space(name, create)
         return memory

@@ -9,7 +9,7 @@ from typing import Any
 
 from treering.errors import InputError, JournalCorrupt
 from treering.journal import tombstones
-from treering.journal.fields import checked_name, metadata_json, parse_time
+from treering.journal.fields import checked_name, metadata_json, parse_time, required_name
 from treering.journal.sources import FileSource
 from treering.journal.tombstones import Tombstone
 from treering.journal.writing import Draft
@@ -235,7 +235,7 @@ def _text(value: object) -> str:
 
 
 def _name(fields: dict[str, Any], key: str) -> str:
-    return checked_name(_check_type(str, fields[key], key), key) or ""
+    return required_name(_check_type(str, fields[key], key), key)
 
 
 def _check_type(kind: Callable[..., Any], value: Any, what: str) -> Any:

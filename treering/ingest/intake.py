@@ -29,7 +29,7 @@ from treering.ingest.items import (
 )
 from treering.journal import entries, ledger, sources, writing
 from treering.journal.contract import Reader
-from treering.journal.fields import checked_name
+from treering.journal.fields import checked_name, required_name
 from treering.journal.sources import FileSource
 from treering.journal.space import Space, SpaceWriter
 from treering.journal.tombstones import Tombstone
@@ -257,7 +257,7 @@ class Intake:
         """Take in a file of a folder. One that has only moved keeps its entries, and a new one
         with the content of another is not stored again.
         """
-        name = checked_name(known.name(path), "source") or ""
+        name = required_name(known.name(path), "source")
         digest = files.digest(path, envelope)
         moved = known.find_moved(path, digest)
         is_moved = moved is not None and self._rename(moved.whole, name, path)

@@ -87,6 +87,14 @@ def checked_name(value: object, what: str) -> str | None:
     return composed(value)
 
 
+def required_name(value: object, what: str) -> str:
+    """Return a name as ``checked_name`` does. Raises InputError for None, too."""
+    name = checked_name(value, what)
+    if name is None:
+        raise InputError(f"{what} is None; give a name", param=what)
+    return name
+
+
 def metadata_json(metadata: Mapping[str, JSON]) -> str:
     """Metadata in canonical JSON. Raises InputError when JSON cannot hold it."""
     if not isinstance(metadata, Mapping):

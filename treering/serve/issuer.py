@@ -20,7 +20,7 @@ from mcp.server.auth.settings import AuthSettings
 from starlette.routing import Route
 
 from treering.errors import AccessDenied, InputError, KeyUnknown, ServerUnavailable
-from treering.journal.fields import checked_name
+from treering.journal.fields import checked_name, required_name
 from treering.serve.roles import WILDCARD, Caller, Grant, Roles, matches, parse_roles
 from treering.serve.settings import is_loopback
 from treering.serve.threads import start_task
@@ -67,7 +67,7 @@ class ClaimRule:
         match text.split(None, 2):
             case [condition, roles, space] if "=" in condition:
                 claim, _, pattern = condition.partition("=")
-                name = checked_name(space.strip(), "space") or ""
+                name = required_name(space.strip(), "space")
                 return cls(claim, pattern, parse_roles(roles.split(",")), name)
         raise InputError(
             f"the grant {text!r} cannot be read; write CLAIM=VALUE ROLES SPACE, such as "

@@ -17,7 +17,7 @@ from treering.errors import InputError, UnknownName
 from treering.journal import damage
 from treering.journal.contract import Database, Reader, Writer
 from treering.journal.entries import micros, moment
-from treering.journal.fields import checked_name, parse_time
+from treering.journal.fields import checked_name, parse_time, required_name
 from treering.records import When
 from treering.serve.roles import Caller, Grant, parse_roles
 
@@ -59,7 +59,7 @@ def add(
     expires: When = None,
 ) -> tuple[str, Key]:
     """Make a key for a space, and return its text, which is not stored. Raise InputError."""
-    name = checked_name(space, "space") or ""
+    name = required_name(space, "space")
     now = datetime.now(UTC)
     until = None if expires is None else parse_time(expires, "expires")
     if until is not None and until <= now:
@@ -76,7 +76,7 @@ def add(
 
 def extend(database: Database, identity: str, space: str, roles: Collection[str]) -> Key:
     """Let a key open another space, or with other roles. Raise UnknownName, InputError."""
-    name = checked_name(space, "space") or ""
+    name = required_name(space, "space")
     held = " ".join(sorted(parse_roles(roles)))
     with database.write() as writer:
         _rows_of(writer, identity)

@@ -23,7 +23,7 @@ from treering.embed.registry import open_embedder
 from treering.errors import AccessDenied, JournalError, LLMNotConfigured
 from treering.journal import claims, ledger, storage
 from treering.journal.contract import Database, Reader
-from treering.journal.fields import checked_name
+from treering.journal.fields import required_name
 from treering.journal.open import open_database
 from treering.journal.space import Space, begin
 from treering.llm.contract import LLM
@@ -158,7 +158,7 @@ class Spaces:
 
     async def begin(self, name: str) -> None:
         """Make a space unless it exists. Raise InputError, JournalError."""
-        space = Space(self.database, checked_name(name, "space") or "")
+        space = Space(self.database, required_name(name, "space"))
         await self._threads.run("write", partial(begin, space, create=True))
 
     async def read(self, work: Callable[[Reader], T]) -> T:
