@@ -96,6 +96,17 @@ def test_a_client_without_settings_gets_files_that_go_again(
     assert tree(home) == before
 
 
+def test_a_layout_of_its_own_is_there_again(client: Client, launcher: Launcher, home: Path) -> None:
+    for file in client.files(launcher):
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        text = "list = [ 1,2 ]\n" if file.form == "toml" else '{\n  "list": [ 1,2 ]\n}'
+        file.path.write_text(text)
+    before = tree(home)
+    installer.install(client, launcher)
+    installer.uninstall(client)
+    assert tree(home) == before
+
+
 def test_other_options_renew_what_was_put_in(launcher: Launcher, home: Path) -> None:
     codex = client_named("codex")
     fill(codex, launcher)

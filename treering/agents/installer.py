@@ -72,11 +72,16 @@ def install(client: Client, launcher: Launcher, *, dry_run: bool = False) -> lis
 def uninstall(client: Client, *, dry_run: bool = False) -> list[FilePlan]:
     """Remove everything that ``install`` put into a client's settings. Raise InputError.
 
-    The copies of the files from before ``install`` stay.
+    A file that then means the same as before ``install`` is as it was, in its layout, too. The
+    copies from before ``install`` stay.
     """
 
     def remove(text: str, file: SettingsFile) -> str:
         rest = take_out(text, file.form, file.edits)
+        with suppress(InputError):  # a copy that somebody has changed
+            before = _decode(read_bytes(_backup(client, file.path.resolve())))
+            if rest != text and before and read(before, file.form) == read(rest, file.form):
+                return before
         return "" if rest != text and rest.strip() in ("", "{}", file.start.strip()) else rest
 
     plans = _plan(client, _ANY, remove)
