@@ -157,15 +157,15 @@ WORDS: Final[Mapping[Hint, Words]] = {
         mcp="ask your user to run `treering settle`",
     ),
     Hint.SETTLE_ONLY: Words(
-        python="call settle() without upgrade",
-        cli="leave --upgrade out",
-        rest="leave `upgrade` out",
+        python="configure one, or call settle() without upgrade",
+        cli="configure one, or leave --upgrade out",
+        rest="configure one, or leave `upgrade` out",
         mcp="leave `upgrade` out",
     ),
     Hint.UNDO_SUPERSEDE: Words(
-        python="take it back with `memory.supersede(old, None)`",
-        cli="take it back with `treering supersede OLD --undo`",
-        rest="take it back with `POST /v1/supersede`, with null as `new`",
+        python="undo it with `memory.supersede(old, None)`",
+        cli="undo it with `treering supersede OLD --undo`",
+        rest="undo it with `POST /v1/supersede`, with null as `new`",
         mcp="ask your user to run `treering supersede OLD --undo`",
     ),
 }

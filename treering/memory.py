@@ -712,13 +712,13 @@ class Memory:
     ) -> SpaceSettings:
         """Set the defaults of calls for this space; return all settings.
 
-        ``preset`` sets everything as a paper prints it: ``fragrel-a-story``, ``fragrel-b-story``,
+        ``preset`` sets all values given in a paper: ``fragrel-a-story``, ``fragrel-b-story``,
         ``fragrel-chat``, ``fragrel-code``, ``memtree``, ``memtree-story``, ``memtree-chat``,
         ``memochat``, ``codemem``, or ``default``. Other values, such as ``k=3``, override it; the
         reference lists them under "Settings". Without arguments nothing changes.
 
         ``settle`` derives again what depends on the new settings (see ``stats().outdated``); the
-        tree grows again when it is next used.
+        tree is rebuilt when it is next used.
 
         Raises UnknownName for an unknown preset or policy, InputError for a bad value or a preset
         for another kind of content than the space holds. Nothing changes then.

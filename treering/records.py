@@ -103,7 +103,7 @@ class Page:
 class Why:
     """Why a hit has its rank: the values of ``terms`` add up to the score.
 
-    ``terms`` holds the parts of the own score (``lexical``, ``dense``) and the share of each
+    ``terms`` holds the parts of the base score (``lexical``, ``dense``) and the share of each
     relation, ``α·env``. ``bm25`` and ``cosine`` are the raw scores, before both were put on one
     scale. A scorer that was not used has None.
     """

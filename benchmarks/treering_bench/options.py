@@ -87,7 +87,7 @@ class RunOptions:
     )
     preset: Annotated[
         str | None,
-        typer.Option(help="Let the memory work as a paper prints it; see `treering configure`."),
+        typer.Option(help="Use all values given in a paper; see `treering configure`."),
     ] = None
     setting: Annotated[
         list[str] | None,

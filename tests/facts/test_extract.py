@@ -210,7 +210,7 @@ def test_a_model_that_never_answers_in_form_leaves_the_forms_and_is_asked_again_
     say(memory, "I live in Graz.")
     with caplog.at_level(logging.WARNING):
         extract(memory)
-    assert "were found by patterns" in caplog.text
+    assert "were found by forms" in caplog.text
     assert memory.stats().pending == {}
     assert [spent.calls for spent in memory.stats().spent] == [2]
     assert values(memory) == [("ana", "home", "Graz")]

@@ -79,14 +79,12 @@ def _run(
     memory = agent_memory(options.get("memory"))
     if "://" in memory:
         return "", [f"hooks need a memory in a file, not {memory}"]
-    chosen = agent_space(options.get("space"), folder)
-    space = chosen.name
+    space = agent_space(options.get("space"), folder).name
     request = {
         "event": event,
         "asks": replies.puts_in(client, event),
         "client": client,
         "space": space,
-        "chosen": chosen,
         "also": [name for name in options.get("also", "").split(",") if name not in ("", space)],
         "session": replies.session_of(payload),
         "source": replies.start_of(client, payload),

@@ -81,7 +81,7 @@ def index(
     query="The purpose of the code, or - for standard input.",
     k=opt("How many fragments.", "--k", "-k", min=1),
     near=opt("Where the code will go.", metavar="PATH[:LINE]"),
-    mode="Own score. Default: hybrid if embedded, else lexical.",
+    mode="Base score. Default: hybrid if embedded, else lexical.",
     alpha="Weight of the code relation; 0 for none.",
     path=opt(
         "Only files at it, as in .gitignore: src/, '*.py', '!tests/'; may be repeated.",

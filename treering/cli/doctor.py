@@ -273,7 +273,8 @@ def _llm(run: Run) -> Iterator[Finding]:
 
     variables = (settings.GGUF, settings.BASE_URL, settings.MODEL)
     if not run.llm and not any(os.environ.get(name) for name in variables):
-        yield Finding("llm", "ok", "none is configured; only ask and chat need one")
+        need = "ask, chat, memos, `code generate` and `relate suggest` need one"
+        yield Finding("llm", "ok", f"none is configured; {need}")
         return
     llm = settings.open_llm(run.llm)
     try:

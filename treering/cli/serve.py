@@ -191,8 +191,8 @@ def add(
             text, made_key = keys.add(database, run.space, label, role or ["full"], expires)
     run.out.emit({"key": text, "id": made_key.id, "space": made_key.space}, text)
     note(
-        f"made key {made_key.id} for the space {made_key.space!r}. The line {keys.PREFIX}… is the "
-        "key: store it now, it is not shown again"
+        f"made key {made_key.id} for the space {made_key.space!r}. The key was "
+        "written to stdout: store it now, it is not shown again"
     )
     if rotate:
         note(f"key {rotate} is valid for one more day; end it with `treering serve key --remove`")

@@ -33,8 +33,8 @@ else:
 
 @command(
     commands,
-    preset="Everything as a paper prints it: fragrel-a-story, fragrel-b-story, fragrel-chat, "
-    "fragrel-code, memtree, memtree-story, memtree-chat, memochat, codemem; or as it was, default.",
+    preset="All values of one paper: fragrel-a-story, fragrel-b-story, fragrel-chat, fragrel-code, "
+    "memtree, memtree-story, memtree-chat, memochat or codemem. default undoes it.",
 )
 def configure(
     run: Run, choices: Chosen, preset: Annotated[str | None, typer.Argument()] = None
@@ -55,7 +55,7 @@ def configure(
     run.out.emit(settings, *rows, "all others have their defaults; --json lists them")
     if outdated:
         what = ", ".join(outdated)
-        note(f"made with the former settings: {what}; `treering settle` makes them again")
+        note(f"{what} still use the old settings; run `treering settle` to rebuild them")
 
 
 def _setting_text(value: object) -> str:

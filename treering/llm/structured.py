@@ -59,8 +59,8 @@ def ask_structured(
             if is_last:
                 raise LLMReplyError(
                     f"{reply.model} did not answer in the form asked for, twice "
-                    f"({_in_words(error)}); it wrote {reply.text[:_SHOWN_REPLY]!r}. A larger model "
-                    "may manage"
+                    f"({_in_words(error)}); it wrote {reply.text[:_SHOWN_REPLY]!r}. Try a larger "
+                    "model"
                 ) from error
             again = Message("user", _AGAIN.format(problem=_in_words(error)))
         messages += [Message("assistant", reply.text), again]

@@ -1,4 +1,4 @@
-"""The pipeline of a search: own scores, then the contributions of signals, for all fragments.
+"""The pipeline of a search: base scores, then the contributions of signals, for all fragments.
 
 A relation is a signal that adds ``α·env`` to the scores of all rows (FragRel eq. 9 and 10).
 """
@@ -182,7 +182,7 @@ class Environment:
     choices: Mapping[Kind, Weighted]
 
     def contribute(self, ranking: Ranking) -> EnvironmentTerm | None:
-        """Propagate own scores over all rows; only the rows of each kind get its term."""
+        """Propagate base scores over all rows; only the rows of each kind get its term."""
         snapshot, parts = ranking.snapshot, []
         for kind, weighted in self.choices.items():
             bound = bind(ranking.relations, snapshot, weighted)

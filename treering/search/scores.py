@@ -1,4 +1,4 @@
-"""The own score of every fragment (FragRel eq. 4): BM25 and cosine on one scale."""
+"""The base score of every fragment (FragRel eq. 4): BM25 and cosine on one scale."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class UnionStatistics:
 
 
 OwnScores = Mapping[str, ScaledScores]
-"""The terms of the own score."""
+"""The terms of the base score."""
 
 
 def own_total(own: OwnScores, size: int) -> Floats:

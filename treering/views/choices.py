@@ -1,7 +1,7 @@
 """The settings of a space: the name, type, default, limits and help of each.
 
 ``Memory.configure``, ``treering configure`` and ``POST /v1/configure`` take ``Choices``. A preset
-(``treering.views.presets``) sets all of them as a paper prints it.
+(``treering.views.presets``) sets all of them to the values of a paper.
 """
 
 from __future__ import annotations
@@ -170,22 +170,26 @@ class SpaceSettings:
 
     preset: str = OWN
     fragment: Annotated[
-        str, Setting("The most of a fragment of text, such as '500 words'.", metavar="SIZE")
+        str, Setting("Maximum length of a fragment, such as '500 words'.", metavar="SIZE")
     ] = str(FragmentSize())
-    mode: Annotated[Mode, Setting("How search scores a text itself.")] = "hybrid"
-    level: Annotated[Level, Setting("Whether texts are found, summaries, or all.")] = "texts"
+    mode: Annotated[Mode, Setting("Base score of a search: words and meaning, or one of them.")] = (
+        "hybrid"
+    )
+    level: Annotated[Level, Setting("Find texts, summaries, or both.")] = "texts"
     method: Annotated[
         TreeMethod,
-        Setting("Find the best nodes of the whole tree, or of each level below the last best."),
+        Setting("Search the whole tree, or level by level below the best nodes."),
     ] = "collapsed"
-    least: Annotated[float | None, Setting("The least cosine of found nodes.", -1, 1)] = None
+    least: Annotated[float | None, Setting("Minimum cosine of found nodes.", -1, 1)] = None
     k: Annotated[
-        int | None, Setting("Hits of a search (10 if not set), and the most in a prompt.", 1, MAX_K)
+        int | None, Setting("Hits of a search (10 if not set); maximum in a prompt.", 1, MAX_K)
     ] = None
-    order: Annotated[Order, Setting("Of passages: as read, or best first, each whole.")] = "reading"
+    order: Annotated[Order, Setting("Order of passages: as in the source, or best first.")] = (
+        "reading"
+    )
     budget: Annotated[
         str | None,
-        Setting("The most that passages or a prompt have, such as '4000 words'.", metavar="SIZE"),
+        Setting("Maximum size of passages or a prompt, such as '4000 words'.", metavar="SIZE"),
     ] = None
     relations: Annotated[
         Mapping[Kind, tuple[str, ...]],
@@ -200,26 +204,36 @@ class SpaceSettings:
         Setting("A text of a chat, in search and tree: a message, or one with its replies."),
     ] = "messages"
     policy: Annotated[PolicyName, Setting("What a chat shows besides the message.")] = "auto"
-    whole_tokens: Annotated[int, Setting("Of a chat that is shown whole.", 0, MOST_TOKENS)] = 1_000
-    whole_rounds: Annotated[int, Setting("Of a chat that is shown whole.", 0, 1_000)] = 10
+    whole_tokens: Annotated[
+        int, Setting("Largest chat that is shown whole, in tokens.", 0, MOST_TOKENS)
+    ] = 1_000
+    whole_rounds: Annotated[
+        int, Setting("Largest chat that is shown whole, in rounds.", 0, 1_000)
+    ] = 10
     wording: Annotated[Wording, Setting("The prompts for memos and answers from them.")] = "plain"
     noto: Annotated[
         NotoPlace, Setting('Where "None of the others" is when a model chooses memos.')
     ] = "first"
-    memo_lines: Annotated[int, Setting("Lines that need no memo yet.", 1, 1_000)] = 10
-    memo_tokens: Annotated[int, Setting("Tokens that need no memo yet.", 1, MOST_TOKENS)] = 1_024
-    temperature: Annotated[float | None, Setting("Of answers, chats and memos.", 0, 2)] = None
+    memo_lines: Annotated[
+        int, Setting("Write memos when more lines than this have none.", 1, 1_000)
+    ] = 10
+    memo_tokens: Annotated[
+        int, Setting("Write memos when the lines without one have more tokens.", 1, MOST_TOKENS)
+    ] = 1_024
+    temperature: Annotated[
+        float | None, Setting("Temperature of answers, chats and memos.", 0, 2)
+    ] = None
     agents: Annotated[
         AgentWrites, Setting("Whether texts of agents are added, or wait for approval.")
     ] = "add"
     tree_base: Annotated[float, Setting("Threshold at the root; lower is deeper.", -1, 1)] = 0.4
     tree_rate: Annotated[float, Setting("How the threshold rises with depth.", 0, 10)] = 0.5
-    tree_depth: Annotated[int, Setting("Levels of the tree at most.", 1, 1_000)] = 16
+    tree_depth: Annotated[int, Setting("Maximum levels of the tree.", 1, 1_000)] = 16
     tree_form: Annotated[
         TreeForm,
         Setting(
-            "Of the tree's threshold: printed is of the paper's main text; scaled, by tree_depth, "
-            "and current, by the depth that the tree has, are of its appendix."
+            "Formula of the threshold: printed is from the paper's main text; scaled (by "
+            "tree_depth) and current (by the present depth) are from its appendix."
         ),
     ] = "scaled"
     tree_route: Annotated[
@@ -229,23 +243,25 @@ class SpaceSettings:
         TreeReceiver, Setting("Whether the node that gets a leaf merges it into its text.")
     ] = "merged"
     tree_tokens: Annotated[
-        int, Setting("Tokens of a topmost summary; 0 for no limit.", 0, MOST_TOKENS)
+        int, Setting("Maximum tokens of a topmost summary; 0 for no limit.", 0, MOST_TOKENS)
     ] = SUMMARY_TOKENS
     tree_deeper_tokens: Annotated[
-        int, Setting("As many more for each level of the tree below.", 0, MOST_TOKENS)
+        int, Setting("Extra tokens for each deeper level.", 0, MOST_TOKENS)
     ] = 0
     tree_settle: Annotated[
-        TreeSettling, Setting("Insert all texts at once, or each after the last is summarised.")
+        TreeSettling, Setting("Write summaries after all texts are inserted, or after each one.")
     ] = "later"
     tree_claims: Annotated[
         TreeClaims, Setting("Store a summary's supported sentences, or all of them.")
     ] = "supported"
-    judge: Annotated[JudgeName, Setting("What decides if a round is shown more code.")] = "names"
+    judge: Annotated[
+        JudgeName, Setting("Decide by names, or by a model, if a round needs more code.")
+    ] = "names"
     detector: Annotated[
-        DetectorName, Setting("What finds that a draft of code undoes earlier rounds.")
+        DetectorName, Setting("The rule that finds drafts of code that undo a round.")
     ] = "rules"
     context: Annotated[ContextName, Setting("The context memory of rounds, or part.")] = "selected"
-    alike: Annotated[float, Setting("The least cosine of equal intents.", 0, 1)] = SAME_INTENT
+    alike: Annotated[float, Setting("Minimum cosine of equal intents.", 0, 1)] = SAME_INTENT
     block_alpha: Annotated[
         float, Setting("The code relation's weight in the code that rounds see.", 0, 10)
     ] = 0.5
@@ -281,7 +297,7 @@ class SpaceSettings:
 
     @property
     def growth(self) -> tuple[object, ...]:
-        """The settings that shape the tree: with others, it grows again from the first text."""
+        """The settings that shape the tree: with others, it is rebuilt from the first text."""
         return self.chat_unit, *(getattr(self, name) for name in TREE)
 
 

@@ -247,7 +247,7 @@ class _Trial:
 
 
 def _masked_own(scoring: Scoring, queries: PseudoQueries, number: int) -> Floats:
-    """Own scores, shape (N,). The answer to the query is scored by what is left of its text."""
+    """Base scores, shape (N,). The answer to the query is scored by what is left of its text."""
     snapshot, asked, row = scoring.snapshot, queries.asked[number], queries.rows[number]
     vector = queries.asked_vectors[number]
     bm25 = None if scoring.mode == "dense" else snapshot.lexical.score(asked)

@@ -1,6 +1,6 @@
-"""Presets: the settings that a paper prints, all together and by name.
+"""Presets: the settings given in a paper, all together and by name.
 
-Settings that a paper does not print have our own default. docs/explanation/papers.md has a row for
+Settings that a paper does not give have our own default. docs/explanation/papers.md has a row for
 each component, and the parts that no setting can give.
 """
 
@@ -25,7 +25,7 @@ DEFAULT: Final = "default"
 
 
 class Printed(NamedTuple):
-    """A value and the place that prints it."""
+    """A value and its place in the paper."""
 
     value: Any
     section: str

@@ -377,7 +377,7 @@ class Views:
 
     def configure(self, preset: str | None, choices: Mapping[str, object]) -> SpaceSettings:
         """The settings of the space, changed if anything is given. The next ``settle`` derives
-        again the rows that depend on them; the tree grows again when it is used.
+        again the rows that depend on them; the tree is rebuilt when it is used.
 
         Raises UnknownName, InputError; nothing is changed then.
         """

@@ -1,4 +1,4 @@
-"""Plain ways to join BM25 and dense scores, which treering's own score is measured against."""
+"""Plain ways to join BM25 and dense scores, which treering's base score is measured against."""
 
 from __future__ import annotations
 

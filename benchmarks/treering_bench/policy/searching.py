@@ -59,7 +59,7 @@ PARTIAL: Final = (
     search_policy("bm25+relations", mode="lexical", level="texts"),
     search_policy("dense+relations", mode="dense", level="texts"),
 )
-"""Half of treering's own score with its relations, for ablations."""
+"""Half of treering's base score with its relations, for ablations."""
 
 
 def traversal(name: str) -> RetrievalPolicy:

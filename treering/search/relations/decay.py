@@ -89,7 +89,7 @@ def _sums(factors: Floats, scores: Floats) -> Floats:
         backward[:-stride] += passed
         links = links[:-stride] * links[stride:]
         stride *= 2
-    # Both have an item's own score.
+    # Both have an item's base score.
     forward += backward
     forward -= scores
     return forward

@@ -196,7 +196,7 @@ def _check_plan(plan: Plan) -> None:
         names = [choice.relation.name for choice in choices]
         if taken := sorted(OWN_TERMS.intersection(names)):
             raise InputError(
-                f"{taken[0]!r} is a term of the own score; give the relation another name"
+                f"{taken[0]!r} is a term of the base score; give the relation another name"
             )
         for choice in choices:
             if type(choice.relation).__hash__ is None:

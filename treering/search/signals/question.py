@@ -1,6 +1,6 @@
 """Signals of a question: the time, the side of a chat, the rule or the speaker that it asks for.
 
-They are bonuses in the scale of the own score.
+They are bonuses in the scale of the base score.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class ReplyTo:
     name: str = "reply"
 
     def contribute(self, ranking: Ranking) -> RowValues | None:
-        """The own score of the turn before, if that has a question mark and another speaker."""
+        """The base score of the turn before, if that has a question mark and another speaker."""
         weight, snapshot = ranking.weight(self.name), ranking.snapshot
         is_partial = ranking.cosines is not None and ranking.cosines.spread is not None
         if weight is None or is_partial or snapshot.items.reading is None:

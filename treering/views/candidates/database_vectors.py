@@ -255,7 +255,7 @@ LOST: Final = 0.1
 class Sample:
     """A random sample: fragments by id, ascending, some ``drawn``, and their vectors, (n, d).
 
-    Own scores count in standard deviations from the mean of the whole space, and the confidence of
+    Base scores count in standard deviations from the mean of the whole space, and the confidence of
     a hit depends on its distance from the others. A few thousand vectors are enough for both.
 
     ``mean``, (d,), and ``covariance``, (d, d), are those of the vectors of more fragments: of any

@@ -126,7 +126,7 @@ class FactExtractor:
             rows = ask(llm, batch, replies.append)
         except LLMReplyError:  # its text quotes the reply, which quotes the entries
             log.warning(
-                "the model's reply held no JSON list; facts of %d entries were found by patterns "
+                "the model's reply held no JSON list; facts of %d entries were found by forms "
                 "instead",
                 len(batch),
             )

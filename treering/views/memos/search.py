@@ -1,6 +1,6 @@
 """Searching memos: they are ranked in one space with the lines they stand for.
 
-A memo's own score comes from its topic and summary. The topic relation adds the scores of its
+A memo's base score comes from its topic and summary. The topic relation adds the scores of its
 lines, so that queries find a memo by its lines, too.
 """
 

@@ -188,7 +188,7 @@ class TreeView:
     def _queue_upgrade(self, aggregator: Aggregator) -> None:
         if aggregator.llm is None:
             raise LLMNotConfigured(
-                "rewriting extractive summaries needs a language model; configure one",
+                "rewriting extractive summaries needs a language model",
                 hint=Hint.SETTLE_ONLY,
             )
         with self._grower.write() as (writer, _):

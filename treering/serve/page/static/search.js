@@ -47,7 +47,7 @@ function form(query) {
       h("summary", {}, "Filters and ranking"),
       h("div", { class: "fields" }, filters(query),
         field("hits", select("k", ["5", "10", "25", "50"], query.k ?? "10")),
-        field("own score", select("mode", ["hybrid", "lexical", "dense"], query.mode ?? "hybrid")),
+        field("base score", select("mode", ["hybrid", "lexical", "dense"], query.mode ?? "hybrid")),
         field("relations", select("relations", [["", "as fits the content"], ["none", "none"]], query.relations ?? "")))));
 }
 
@@ -61,7 +61,7 @@ function sent(event) {
 
 function legend() {
   return h("p", { class: "legend" },
-    h("span", { class: "swatch own" }), " own score ",
+    h("span", { class: "swatch own" }), " base score ",
     h("span", { class: "swatch related" }), " what related fragments add. The terms sum to the score.");
 }
 

@@ -104,7 +104,7 @@ def printed_reversals(
     similarity: Similarity,
     alike: float,
 ) -> tuple[Reversal, ...]:
-    """The rounds that a draft undoes as the paper prints it (eq. 8 to 10), newest first."""
+    """The rounds that a draft undoes by the paper's rule (eq. 8 to 10), newest first."""
     reports = []
     for block, delta in reversed(conflicts(blocks, instruction, code, similarity, alike)):
         then, now = _statement_lines(delta.deleted), _statement_lines(delta.added)

@@ -29,7 +29,7 @@ from treering.views.code.parse.parser import parse
 ALPHA = 0.5
 """The weight of the code relation (FragRel, 4.2)."""
 NEAR = np.float32(4)
-"""The weight of the most related fragment to a place, in standard deviations of the own score."""
+"""The weight of the most related fragment to a place, in standard deviations of the base score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class CodeIndex:
         return terms
 
     def environment(self, own: Floats) -> Floats:
-        """``W·own / W·1`` of the code relation (eq. 9), for own scores of shape (N,)."""
+        """``W·own / W·1`` of the code relation (eq. 9), for base scores of shape (N,)."""
         operator = self.relation.operator
         mass = operator.mass
         env = operator.propagate(own)

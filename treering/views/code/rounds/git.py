@@ -66,8 +66,8 @@ class Git:
         if top is None:
             place = "the current folder" if folder == Path() else folder
             raise UnknownName(
-                f"{place} is in no git repository that git lets this user read; `git init` makes "
-                "one, and `git config --global --add safe.directory FOLDER` trusts another user's"
+                f"git finds no repository around {place}; to make one, run `git init`; to use one "
+                "of another user, run `git config --global --add safe.directory FOLDER`"
             )
         root = Path(top.decode().rstrip("\n"))
         if not _is_of_its_folder(root, folder):
