@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,16 +81,33 @@ def test_without_a_name_commands_take_the_users_own_memory_and_say_so_once(
 def test_a_project_in_which_nothing_was_said_is_told(
     treering_command: Command, home: Path, memory_path: Path
 ) -> None:
-    assert "nothing is remembered" in treering_command(home / "work", "search", "tea")
+    assert "is empty" in treering_command(home / "work", "search", "tea")
     treering_command(home / "work", "add", "I like tea.")
     boat = repository(home / "boat", "git@host:ana/boat.git")
     for command in (["search", "tea"], ["context", "tea"], ["brief"], ["list"], ["facts"]):
         shown = treering_command(boat, *command)
-        assert shown.startswith("nothing is remembered of 'host/ana/boat' yet"), command
+        assert shown.startswith("the space 'host/ana/boat' is empty"), command
     with pytest.raises(AssertionError, match="there is no space 'host/ana/boat'"):
         treering_command(boat, "show", "nope")
     with pytest.raises(AssertionError, match="there is no space 'boat'"):
         treering_command(boat, "search", "tea", "--space", "boat")
+
+
+def test_a_project_that_gets_a_remote_is_told_its_former_space(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    boat = home / "my boat"
+    (boat / ".git").mkdir(parents=True)
+    treering_command(boat, "add", "The mast is nine metres long.")
+    treering_command(home, "add", "I like tea.")
+    (boat / ".git" / "config").write_text('[remote "origin"]\nurl = git@host:ana/boat.git\n')
+    hint = treering_command(boat, "brief").strip()
+    assert f"but '{boat}' was the space of this folder before" in hint
+    export, imported = (shlex.split(part)[1:] for part in hint.partition(": ")[2].split(" | "))
+    (home / "old").write_text(treering_command(home, *export))
+    treering_command(home, *imported[:1], str(home / "old"), *imported[1:])
+    assert "mast" in treering_command(boat, "list")
+    assert "tea" not in treering_command(boat, "list")
 
 
 def test_a_memory_that_is_here_or_named_comes_first(

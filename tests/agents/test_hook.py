@@ -25,6 +25,7 @@ from tests.programs import Program
 from treering import Memory
 from treering.agents import endpoint, replies
 from treering.agents.handler import HookHandler
+from treering.agents.project import project_of
 from treering.agents.server import serve, stop
 from treering.errors import InputError, UnknownName
 from treering.hooks import hook_log, inbox
@@ -655,6 +656,30 @@ def test_each_project_has_its_own_space(server: Path, hook: Hook, home: Path) ->
     assert MAST not in put_in(beside)
 
 
+def test_a_session_of_a_project_that_was_a_plain_folder_begins_with_a_note(
+    server: Path, hook: Hook, home: Path
+) -> None:
+    boat = home / "boat"
+    boat.mkdir()
+    remember(server, MAST, str(project_of(boat)))
+    repository(boat, "git@host:ana/boat.git")
+    start = {"cwd": str(boat), "source": "startup"}
+    note = hook("session-start", start)["systemMessage"]
+    assert f"export -m {server} --space boat-" in note
+    assert hook("session-start", start, "--space", "mine") == {}
+    remember(server, "The keel of the boat is of lead.", "host/ana/boat")
+    assert "systemMessage" not in hook("session-start", start)
+
+
+def test_a_brief_names_the_spaces_that_it_is_from(server: Path, hook: Hook, home: Path) -> None:
+    remember(server, "We decided that the mast stays.", "boat")
+    remember(server, "I prefer short answers.", "default")
+    start = ("session-start", {"source": "startup"}, "--space", "boat")
+    both = put_in(hook(*start, "--also", "default"))
+    assert re.search("Of the space 'boat':\n(.*\n)+Of the space 'default':\n.*\n.*short", both)
+    assert "Of the space" not in put_in(hook(*start))
+
+
 def test_each_project_has_its_own_space_in_a_memory_that_is_named(home: Path, hook: Hook) -> None:
     boat = repository(home / "boat", "git@host:ana/boat.git")
     shop = repository(home / "shop", "git@host:ana/shop.git")
@@ -696,10 +721,28 @@ def test_the_log_shows_what_was_put_in_and_not_what_was_forgotten(
     assert MAST in shown
     assert re.search(r"nothing added \(best 0\.\d\d, needed 0\.25\)", shown)
     with Memory.open(server, embedder="hashing") as memory:
+        [entry] = memory.entries()
+        memory.replace(entry.id, "The mast is ten metres long.")
+        shown = treering_command(home, "hook", "log")
+        assert "The mast is ten metres long. (corrected since)" in shown
+        hook("prompt", {"prompt": "How long is the mast?"})
+        assert "ten metres long.\n" in treering_command(home, "hook", "log")
         memory.forget(source="talk")
     assert MAST not in treering_command(home, "hook", "log")
     kept = [path for path in server.parent.rglob("*") if path.is_file()]
     assert not [path for path in kept if b"nine metres" in path.read_bytes()]
+
+
+def test_the_log_shows_texts_of_other_spaces_and_lines_of_a_damaged_memory(
+    server: Path, hook: Hook, home: Path, treering_command: Any
+) -> None:
+    remember(server, "The keel of the boat is of lead.", "boat")
+    remember(server, MAST)
+    prompt = {"prompt": "How long is the mast of the boat?"}
+    assert MAST in put_in(hook("prompt", prompt, "--space", "boat", "--also", "default"))
+    assert MAST in treering_command(home, "hook", "log")
+    server.write_bytes(b"no database" * 1000)
+    assert "claude-code prompt  boat: added" in treering_command(home, "hook", "log")
 
 
 def test_the_log_counts_what_was_masked_or_private(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.memo.talk import messages, place
 from treering import Memory
+from treering.ingest.secrets import Cleaner
 from treering.llm.tokens import estimate_tokens
 from treering.records import Entry
 from treering.search.brief import LABEL_CHARS, Brief, BriefMaterial, Saying, compose
@@ -78,6 +79,7 @@ def test_questions_suppositions_code_and_logs_decide_nothing() -> None:
         "Should we always use tabs?",
         "If we always use tabs, it breaks.",
         "What must never happen is unclear to me, is it?",
+        Cleaner().clean(f"My token is {'ghp_' + 'a1B2' * 9} please use it."),
         "if x: never(y) == [1, 2, 3] && foo{bar}",
         "always " * 60,
         "[error] you must never do that",

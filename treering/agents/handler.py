@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treering.agents.project import SpaceChoice
 from treering.agents.sessions import SessionsInView
 from treering.errors import InputError, JournalBusy, JournalFull, ModelMismatch, TreeringError
 from treering.hooks import hook_log, inbox
@@ -53,7 +54,7 @@ class HookHandler:
         if request["event"] == "session-start":
             notes += self._waiting_notes()
         try:
-            recalled = self._recall(request)
+            recalled = self._recall(request, notes)
         except Exception as error:  # the prompt goes on, and its user reads any error
             hook_log.note(self._record(request) | {"error": str(error)})
             return {"text": "", "notes": [*notes, str(error)]}
@@ -146,7 +147,8 @@ class HookHandler:
         where = f"see `treering hook log` and {jobs[0]}"
         return [f"messages wait to be stored since {since:%Y-%m-%d}; {where}"]
 
-    def _recall(self, request: Mapping[str, Any]) -> Recollection:
+    def _recall(self, request: Mapping[str, Any], notes: list[str]) -> Recollection:
+        """Return what matters to an event; add a note for the user if the project's space moved."""
         from treering.agents import recall
 
         if not self._path.is_file():
@@ -155,6 +157,9 @@ class HookHandler:
             return recall.Recollection(why_nothing="the conversation has its brief")
         spaces = [str(request["space"]), *request.get("also", ())]
         there = self._memory(spaces[0]).spaces()
+        if request["event"] == "session-start":
+            hint = SpaceChoice(*request.get("chosen", ("", ""))).moving_hint(str(self._path), there)
+            notes += [hint] if hint else []
         memories = [self._memory(space) for space in spaces if space in there]
         if not memories:
             return recall.Recollection(why_nothing="nothing is stored of this project yet")

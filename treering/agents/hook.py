@@ -79,12 +79,14 @@ def _run(
     memory = agent_memory(options.get("memory"))
     if "://" in memory:
         return "", [f"hooks need a memory in a file, not {memory}"]
-    space = agent_space(options.get("space"), folder).name
+    chosen = agent_space(options.get("space"), folder)
+    space = chosen.name
     request = {
         "event": event,
         "asks": replies.puts_in(client, event),
         "client": client,
         "space": space,
+        "chosen": chosen,
         "also": [name for name in options.get("also", "").split(",") if name not in ("", space)],
         "session": replies.session_of(payload),
         "source": replies.start_of(client, payload),

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
@@ -54,7 +54,11 @@ def project_of(folder: Path) -> str | None:
     for url in _remotes(repository):
         if name := remote_name(url):
             return name
-    return _printable(str(repository.parent if repository.name == ".git" else repository))
+    return _printable(str(_root(repository)))
+
+
+def _root(repository: Path) -> Path:
+    return repository.parent if repository.name == ".git" else repository
 
 
 def _folder_name(folder: Path) -> str | None:
@@ -195,10 +199,27 @@ def agent_memory(named: str | None) -> str:
 
 
 class SpaceChoice(NamedTuple):
-    """A space and the reason why it was chosen."""
+    """A space and the reason why it was chosen.
+
+    ``former`` are the spaces of the folder without a remote, and without a repository.
+    """
 
     name: str
     reason: str
+    former: tuple[str, ...] = ()
+
+    def moving_hint(self, memory: str, spaces: Collection[str]) -> str | None:
+        """Say how to take over a former space, if this one is not among the spaces of a memory."""
+        old = next((name for name in self.former if name in spaces), None)
+        if old is None or self.name in spaces:
+            return None
+        from shlex import quote  # here, as hooks do not need it
+
+        here, there = (f"-m {quote(memory)} --space {quote(name)}" for name in (old, self.name))
+        return (
+            f"the space {self.name!r} is empty, but {old!r} was the space of this folder before; "
+            f"to copy its entries: treering export {here} | treering import {there}"
+        )
 
 
 def agent_space(named: str | None, folder: Path) -> SpaceChoice:
@@ -214,8 +235,11 @@ def agent_space(named: str | None, folder: Path) -> SpaceChoice:
     project = project_of(folder)
     if project is None:
         return SpaceChoice(DEFAULT_SPACE, "this folder belongs to no project")
-    if repository_of(folder):
-        return SpaceChoice(_compose(project), "the git repository of this folder")
+    if repository := repository_of(folder):
+        root = _root(repository)
+        names = filter(None, (_printable(str(root)), _folder_name(root)))
+        former = tuple(map(_compose, names))
+        return SpaceChoice(_compose(project), "the git repository of this folder", former)
     return SpaceChoice(_compose(project), "this folder, which is in no git repository")
 
 

@@ -42,12 +42,17 @@ class Recollection:
 
 def project_brief(memories: Sequence[Memory]) -> Recollection:
     """Return a brief of each memory, within one budget."""
-    briefs = [memory.brief(budget=BRIEF_TOKENS // len(memories)) for memory in memories]
-    texts = [brief.text for brief in briefs if brief.text]
+    briefs = {
+        memory_parts(memory).space.name: memory.brief(budget=BRIEF_TOKENS // len(memories))
+        for memory in memories
+    }
+    texts = {space: brief.text for space, brief in briefs.items() if brief.text}
     if not texts:
         return Recollection(why_nothing="there is nothing to say yet")
-    text = put_in_frame("\n\n".join(texts), _BRIEF)
-    cited = (entry for brief in briefs for line in brief.lines for entry in line.entry_ids)
+    if len(memories) > 1:  # each brief numbers its own sources
+        texts = {space: f"Of the space {space!r}:\n{text}" for space, text in texts.items()}
+    text = put_in_frame("\n\n".join(texts.values()), _BRIEF)
+    cited = (entry for brief in briefs.values() for line in brief.lines for entry in line.entry_ids)
     return Recollection(text, tuple(dict.fromkeys(cited)), estimate_tokens(text))
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treering.agents.project import are_hooks_off, project_of, switch_hooks, working_folder
 from treering.cli.options import command, group, opt
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.cli.subapps import sub_app
-from treering.errors import UnknownName
+from treering.errors import TreeringError, UnknownName
 from treering.hooks import hook_log
+
+if TYPE_CHECKING:
+    from treering.memory import Memory
 
 app = sub_app(subcommand_metavar="[COMMAND]")
 
@@ -86,14 +91,26 @@ def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:
         return
     from treering.memory import Memory
 
-    space = str(record["space"])
-    with Memory.open(memory, space=space, embedder=embedder, llm="none") as opened:
-        for entry_id in entry_ids:
-            try:
-                text = " ".join(opened.get(entry_id).text.split())
-            except UnknownName:
-                text = "(not in this space, or forgotten since)"
-            yield f"{entry_id}  {text[:120]}"
+    own, at = str(record["space"]), datetime.fromisoformat(record["at"])
+    try:
+        with Memory.open(memory, space=own, embedder=embedder, llm="none") as opened:
+            names = dict.fromkeys([own, *opened.spaces()])  # --also lets a hook recall from others
+            spaces = [opened.space(name) for name in names]
+            for entry_id in entry_ids:
+                texts = (_text(space, entry_id, at) for space in spaces)
+                yield f"{entry_id}  {next(filter(None, texts), '(forgotten since)')}"
+    except TreeringError as error:
+        yield f"the texts cannot be shown: {error}"
+
+
+def _text(memory: Memory, entry_id: str, at: datetime) -> str | None:
+    """Return the text of an entry, marked if it was replaced after a time."""
+    with suppress(UnknownName):
+        text = " ".join(memory.get(entry_id).text.split())[:120]
+        changes = memory.history(entry_id)
+        is_new = any(change.what == "replaced" and change.at > at for change in changes)
+        return f"{text} (corrected since)" if is_new else text
+    return None
 
 
 def _record_parts(record: dict[str, Any], embedder: str | None) -> Iterator[Part]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -169,7 +169,7 @@ class Run:
         without a language model, before a file is made; a server has its own model.
         """
         if may_be_empty and self._is_by_folder and not self.is_there:
-            self._end_as_empty()
+            self._end_as_empty([])
         self.ensure_there(create)
         from treering.embed.minilm import MiniLM
         from treering.memory import Memory
@@ -235,7 +235,7 @@ class Run:
             if reader.is_there or reader.is_keyed:
                 return
         if may_be_empty and self._is_by_folder:
-            self._end_as_empty()
+            self._end_as_empty(memory.spaces())
         meant = nearest_told(self.space, memory.spaces())
         raise UnknownSpace(f"there is no space {self.space!r} in {self.place}{meant}")
 
@@ -244,8 +244,9 @@ class Run:
         """Whether the working folder chose memory and space, and no option or variable did."""
         return not self.is_named and self.named_space is None
 
-    def _end_as_empty(self) -> NoReturn:
-        note(f"nothing is remembered of {self.space!r} yet; `treering spaces` lists what there is")
+    def _end_as_empty(self, spaces: Collection[str]) -> NoReturn:
+        hint = self.agent_space.moving_hint(self.url, spaces)
+        note(hint or f"the space {self.space!r} is empty; `treering spaces` lists what there is")
         raise typer.Exit
 
 

@@ -67,7 +67,8 @@ _DONE = re.compile(
     re.IGNORECASE,
 )
 _NO_STATEMENT = re.compile(
-    r"\?$|^(?:\[|(?:if|what if|imagine|suppose|why|how|what|when|who|where)\b)", re.IGNORECASE
+    r"\?$|\[masked: |^(?:\[|(?:if|what if|imagine|suppose|why|how|what|when|who|where)\b)",
+    re.IGNORECASE,
 )
 _LABELLED = re.compile(r"^\W*(?:decision|decided|agreed|todo|next|open)\b\W", re.IGNORECASE)
 _TELLING: Final = frozenset(
@@ -214,7 +215,7 @@ def _sentences(
 
 
 def _is_statement(sentence: str) -> bool:
-    """Return whether a sentence states something: not a question, supposition, code or log."""
+    """Return whether a sentence states something: no question, supposition, code, log or secret."""
     if len(sentence) > MAX_LINE_CHARS or len(sentence.split()) < MIN_WORDS:
         return False
     letters = sum(char.isalpha() or char.isspace() for char in sentence)

@@ -130,7 +130,7 @@ def asks_only(spaces: list[str] | None) -> Asked:
         for name in named or ():
             if name not in (spaces or ()):
                 raise AccessDenied(
-                    f"this server does not ask the space {name!r}; its user names spaces with "
+                    f"this server may not search the space {name!r}; its user allows spaces with "
                     "`treering mcp --also SPACE`"
                 )
         return named or spaces

@@ -171,7 +171,7 @@ def remember(
     if proposer:
         return ToolReply(f"{receipt.ids[0]} waits until a person accepts it", data)
     unready = "; not searchable yet" if receipt.pending else ""
-    hidden = f"; {receipt.masked} secrets were masked" if receipt.masked else ""
+    hidden = f"; secrets masked: {receipt.masked}" if receipt.masked else ""
     more = f" and {receipt.added - 1} more" if receipt.added > 1 else ""
     later = (lambda memory: memory_parts(memory).views.build()) if is_long else None
     return ToolReply(f"remembered as {receipt.ids[0]}{more}{hidden}{unready}", data, later)
