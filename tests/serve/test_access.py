@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,11 +12,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from tests.serve import live
 from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.errors import InputError
+from treering.errors import InputError, KeyUnknown
+from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.serve import access, keys
 from treering.serve.app import create_app
@@ -245,3 +249,30 @@ def test_a_server_that_may_not_start_leaves_the_file_closed(path: Path) -> None:
     with pytest.raises(InputError):
         create_app(ServerSettings(path, host="0.0.0.0"))
     path.rename(path.with_suffix(".moved"))
+
+
+def test_a_key_that_is_made_while_keys_are_read_is_known_at_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MISS_S", 0.05)
+    read, made = keys.keys_by_digest, list[str]()
+
+    def read_slowly(database: Database) -> Any:
+        found = read(database)
+        end = time.monotonic() + access.MISS_S
+        made.append(keys.add(database, "ana")[0])
+        while time.monotonic() <= end:
+            pass
+        return found
+
+    async def ask() -> str:
+        with pytest.raises(KeyUnknown):
+            await door.admit(Headers(bearer("tr_unknown")))
+        return (await door.admit(Headers(bearer(made[0])))).own_space
+
+    with closing(open_database(path)) as database:
+        keys.add(database, "ana")
+        monkeypatch.setattr(keys, "keys_by_digest", read_slowly)
+        door = access.Access(ServerSettings(url=path), database)
+        made.clear()
+        assert asyncio.run(ask()) == "ana"

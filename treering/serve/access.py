@@ -5,6 +5,7 @@ The checks are a middleware, so that mounted applications are behind them, too.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from datetime import UTC, datetime
@@ -97,6 +98,8 @@ class Access:
         if time.monotonic() - self._read > REFRESH_S:
             self.read_keys()  # in the event loop: the table is small, and readers never wait
         if self._closed:
+            if token and keys.digest(token) not in self._keys:
+                await self._read_again()
             return self._holder(token).in_space(named)
         _refuse_proxied(headers, http_version)
         _refuse_other_sites(headers)
@@ -118,9 +121,6 @@ class Access:
             raise KeyUnknown(NO_KEY_SENT if self._keys or self.issuer else NO_KEY_IS_LEFT)
         # Digests of unguessable keys may be compared in any time.
         stored = self._keys.get(keys.digest(token))
-        if stored is None and time.monotonic() - self._read > MISS_S:
-            self.read_keys()
-            stored = self._keys.get(keys.digest(token))
         if stored is None:
             raise KeyUnknown("this key is unknown or was removed")
         caller, expires = stored
@@ -129,6 +129,13 @@ class Access:
         self._used[str(caller.key)] = now()
         return caller
 
+    async def _read_again(self) -> None:
+        """Read the keys as they are now or later."""
+        came = time.monotonic()
+        await asyncio.sleep(self._read + MISS_S - came)
+        if self._read <= came:  # else another request has read them since
+            self.read_keys()
+
     def take_uses(self) -> dict[str, int]:
         """Return when each key was used last since the last call, in microseconds, by its id."""
         used, self._used = self._used, {}
@@ -136,8 +143,9 @@ class Access:
 
     def read_keys(self) -> None:
         """Read the keys now. A memory that has had a key needs one, also once the last is gone."""
+        began = time.monotonic()  # not the end: a key that was made meanwhile is not among these
         self._keys, is_closed = keys.keys_by_digest(self._database)
-        self._read = time.monotonic()
+        self._read = began
         needs_key = self.issuer is not None or not self._settings.loopback
         self._closed = needs_key or is_closed
 
