@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -56,6 +58,21 @@ def test_another_writer_that_takes_too_long_is_named(
         other.write(),
     ):
         raise AssertionError("not reached")
+
+
+def test_ctrl_c_ends_the_wait_for_another_writer(path: Path) -> None:
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with opened(path) as one, opened(path) as other:
+            with one.write():
+                began = time.monotonic()
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                with pytest.raises(KeyboardInterrupt), other.write():
+                    raise AssertionError("not reached")
+                assert time.monotonic() - began < connection.BUSY_TIMEOUT_S / 2
+            fill(other, rows=1)
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_file_that_may_not_grow_is_full_and_keeps_what_it_had(path: Path) -> None:

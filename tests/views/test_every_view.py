@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -208,11 +209,8 @@ class Counted(SqliteDatabase):
             yield reader
 
     @contextmanager
-    def write(
-        self, space: str | None = None, *, derived: bool = False, any_format: bool = False
-    ) -> Iterator[Writer]:
-        how = {"derived": derived, "any_format": any_format}
-        with self._counted("write"), super().write(space, **how) as writer:
+    def write(self, *space: Any, **how: Any) -> Iterator[Writer]:
+        with self._counted("write"), super().write(*space, **how) as writer:
             yield writer
 
     @contextmanager

@@ -27,6 +27,7 @@ _NEEDS_WRITING = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECO
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
 CONNECT_PAUSE_S = 0.005
 BUSY_TIMEOUT_S = 60.0  # a large import of another process is one transaction
+LOOK_S = 0.25  # a writer that waits notices Ctrl-C as often, which SQLite itself does not
 _DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 
 FILES_A_CONNECTION = 4  # the file, its log, the log's index and, for a moment, the folder
@@ -85,6 +86,25 @@ def connect(file: Path) -> sqlite3.Connection:
             if not is_busy(error) or time.monotonic() > until:
                 raise
         time.sleep(CONNECT_PAUSE_S)
+
+
+def begin_writing(connection: sqlite3.Connection, wait_s: float | None) -> None:
+    """Begin a write transaction once others have ended. Raises sqlite3.Error.
+
+    Wait ``wait_s`` for them, by default the time-out.
+    """
+    until = time.monotonic() + (BUSY_TIMEOUT_S if wait_s is None else wait_s)
+    try:
+        connection.execute(f"PRAGMA busy_timeout={round(1000 * LOOK_S)}")
+        while not connection.in_transaction:
+            try:
+                # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if not is_busy(error) or time.monotonic() > until:
+                    raise
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={round(1000 * BUSY_TIMEOUT_S)}")
 
 
 def _connect_once(file: Path) -> sqlite3.Connection:

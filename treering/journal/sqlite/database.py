@@ -23,6 +23,7 @@ from treering.journal.ledger import UNLIMITED, Quota
 from treering.journal.sqlite import scrub
 from treering.journal.sqlite.connection import (
     APPLICATION_ID,
+    begin_writing,
     connect,
     create_tables,
     is_empty,
@@ -96,6 +97,7 @@ class SqliteDatabase:
         *,
         derived: bool = False,
         any_format: bool = False,
+        wait_s: float | None = None,
     ) -> Iterator[Writer]:
         """A write transaction, alone in the file; rolled back as a whole if the block raises.
 
@@ -112,8 +114,7 @@ class SqliteDatabase:
             with translate_errors(self._path):
                 # Set each time, because an interrupted thread leaves the connection as it is.
                 connection.execute(f"PRAGMA synchronous={'NORMAL' if derived else 'FULL'}")
-                # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
-                connection.execute("BEGIN IMMEDIATE")
+                begin_writing(connection, wait_s)
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
@@ -144,7 +145,7 @@ class SqliteDatabase:
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
             with self._pool.apart(foreign_keys="OFF", temp_store=2):
-                with self._pool.patience(wait_s), self.write() as writer:
+                with self.write(wait_s=wait_s) as writer:
                     due = storage.due_scrub(writer, tables)
                     scrub.refill(writer, due.tables)
                     is_due = storage.is_rewrite_due(writer)
@@ -304,7 +305,7 @@ class SqliteDatabase:
 
         Until it has been rewritten, that stays due, whatever its tables are marked with.
         """
-        with self._pool.patience(wait_s), self.write() as writer:
+        with self.write(wait_s=wait_s) as writer:
             storage.drop_blanked(writer)
             scrub.mark_refilled(writer)
         with (
