@@ -13,7 +13,7 @@ from tests.docs.pages import entry_points, examples
 from tests.memory.test_suggest import reply, voices
 from tests.plugins import install
 from treering import Memory
-from treering.errors import InputError
+from treering.errors import InputError, UnknownName
 from treering.llm.scripted import FakeLLM
 from treering.search.relations.contract import Weighted, is_relation
 
@@ -40,6 +40,8 @@ def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
         )
         [chosen], [named] = again["chat"], memory._views.planner.plan(["weekday"], None)["chat"]
         assert named.relation == chosen.relation, "their operator is kept"
+        [weighted] = memory._views.planner.plan(["weekday @ 0.7"], None)["chat"]
+        assert weighted == Weighted(named.relation, 0.7)
     assert hits["The tenor was ill."].why.terms["weekday"] > 0
     same = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=np.float32)
     scores = np.array([[3, 1], [5, 2], [7, 4]], dtype=np.float32)
@@ -71,6 +73,9 @@ BOUND = []
 class Odd:
     name = "odd"
 
+    def __init__(self, slant=0):
+        self.slant = slant
+
     def bind(self, items):
         BOUND.append(len(items.document))
         return NullOperator(len(items.document))
@@ -78,9 +83,23 @@ class Odd:
     points = "[treering.relations]\nodd = odd_relation:Odd\n"
     install(monkeypatch, tmp_path, "odd_relation", source, points)
     memory.add("A boat.")
-    for _ in range(3):
-        memory.search("boat", relations=["odd"])
-    assert sys.modules["odd_relation"].BOUND == [1]
+    for given in ("odd", "odd", "odd @ 0.2", "odd(slant=1)", "odd(slant=1) @ 0.2"):
+        memory.search("boat", relations=[given])
+    assert sys.modules["odd_relation"].BOUND == [1, 1], "one of each slant"
+
+
+@pytest.mark.parametrize("name", ["tree", "topic"])
+def test_the_relation_of_a_view_takes_a_weight_in_a_search_only(memory: Memory, name: str) -> None:
+    memory.add("A boat.")
+    memory.settle()
+    [plain] = memory._views.planner.plan([name], None)["text"]
+    [weighted] = memory._views.planner.plan([f"{name} @ 0.7"], None)["text"]
+    assert (plain.alpha, weighted.alpha) == (0.5, 0.7)
+    assert weighted.relation.name == plain.relation.name
+    with pytest.raises(InputError):
+        memory.search("boat", relations=[f"{name}(depth=2)"])
+    with pytest.raises(UnknownName, match="a search also takes"):
+        memory.configure(relations=f"text: {name} @ 0.5")
 
 
 def test_what_is_no_relation_is_told_what_it_lacks(memory: Memory) -> None:

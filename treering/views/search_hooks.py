@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 from treering.errors import EntryCorrupt, ViewError
 from treering.journal import entries, ledger
@@ -38,18 +39,15 @@ class Planner:
     ) -> Plan:
         """The chosen relations with weights. ``tree`` adds the tree relation to the defaults."""
         defaults = self.defaults() if defaults is None else defaults
-        by_name = {view.relation_name: view for view in self._views if view.relation_name}
+        others = {
+            view.relation_name: cache(partial(_relation_of, view))
+            for view in self._views
+            if view.relation_name
+        }
         # Settings without any relation, as a preset may give them, get none of the tree either.
         if relations is None and tree and any(defaults.values()):
-            defaults = with_tree(defaults, _relation_of(by_name["tree"]))
-        if relations is not None and not isinstance(relations, str):
-            relations = [
-                _relation_of(by_name[chosen])
-                if isinstance(chosen, str) and chosen in by_name
-                else chosen
-                for chosen in relations
-            ]
-        return choose_plan(defaults, relations, alpha, [*by_name])
+            defaults = with_tree(defaults, others["tree"]())
+        return choose_plan(defaults, relations, alpha, others)
 
     def defaults(self) -> Plan:
         """The shipped relations of each kind of content, or those that ``fit`` found."""

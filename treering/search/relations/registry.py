@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache, partial
 from math import inf
+from types import MappingProxyType
 from typing import Any, Final
 
 from treering.errors import InputError, UnknownName
@@ -102,20 +103,21 @@ be chosen, and for ``fit``."""
 
 Named = str | Relation | Weighted
 Chosen = Sequence[Named]
+Others = Mapping[str, Callable[[], Relation]]
 
 
 def choose_plan(
     defaults: Plan,
     chosen: Chosen | None,
     alpha: float | Mapping[str, float] | None,
-    others: Sequence[str] = (),
+    others: Others = MappingProxyType({}),
 ) -> Plan:
     """Return the defaults or the relations chosen, with the weights given.
 
     A relation chosen by name has the parameters and weight that the defaults give it for a kind of
     content, if they name it, or those after its name: ``same(key=ticket) @ 0.5``. ``alpha`` sets
-    the weight of all relations, or of each by name; ``others`` are the relations of views, for
-    errors. Raises UnknownName and InputError.
+    the weight of all relations, or of each by name; ``others`` gives the relations of views, by
+    name. Raises UnknownName and InputError.
     """
     if isinstance(chosen, str):
         raise InputError(
@@ -137,16 +139,12 @@ def choose_plan(
     return plan
 
 
-def _resolve(choice: Named, defaults: Sequence[Weighted], others: Sequence[str]) -> Weighted:
+def _resolve(choice: Named, defaults: Sequence[Weighted], others: Others) -> Weighted:
     if isinstance(choice, Weighted):
         return choice
     if isinstance(choice, str):
         preset = next((default for default in defaults if default.relation.name == choice), None)
-        if preset is not None:
-            return preset
-        if choice in BUILT_IN or "(" in choice or "@" in choice:
-            return _parse_weighted(choice)
-        return Weighted(_load_relation(choice, others), ALPHA)
+        return preset or _parse_weighted(choice, others)
     if not isinstance(choice, Relation):
         lacks = [part for part in ("name", "bind") if not hasattr(choice, part)]
         why = f", which has no {' and no '.join(lacks)}" if lacks else ""
@@ -157,18 +155,29 @@ def _resolve(choice: Named, defaults: Sequence[Weighted], others: Sequence[str])
     return Weighted(choice, ALPHA)
 
 
-def _load_relation(name: str, others: Sequence[str]) -> Relation:
+def _term_factory(name: str, others: Others | None) -> Callable[..., Term]:
+    """Return what makes the relation or signal of a name; without ``others`` a built-in one."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if others is None:
+        raise UnknownName(
+            f"no relation {name!r} can be configured; there are {', '.join(sorted(BUILT_IN))}; a "
+            "search also takes those of views and packages",
+            param="relations",
+        )
+    if name in others:
+        return others[name]
     points = plugins(GROUP)
-    if name not in points.names:
-        names = sorted({*BUILT_IN, *others, *points.names})
-        raise UnknownName(f"no relation {name!r}; there are {', '.join(names)}", param="relations")
-    return _call_once(points[name].load())
+    if name in points.names:
+        return partial(_call_once, points[name].load())
+    known = ", ".join(sorted({*BUILT_IN, *others, *points.names}))
+    raise UnknownName(f"no relation {name!r}; there are {known}", param="relations")
 
 
-@cache
-def _call_once(factory: RelationFactory) -> Relation:
+@lru_cache(maxsize=64)  # operators are kept for fewer
+def _call_once(factory: RelationFactory, **parameters: float | str) -> Relation:
     # An operator is kept for a relation and its equals, and a package may not define equality.
-    return factory()
+    return factory(**parameters)
 
 
 def _reweight(weighted: Weighted, alpha: float | Mapping[str, float]) -> Weighted:
@@ -321,21 +330,21 @@ def with_relations(settings: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 _COMMA: Final = re.compile(r",(?![^(]*\))")
 _WEIGHTED: Final = re.compile(
-    r"\s*([a-z-]+)\s*(?:\(([^)]*)\))?\s*(?:@\s*([0-9.e+-]+))?\s*(?:among people ([0-9.e+-]+))?\s*"
+    r"\s*([\w.-]+)\s*(?:\(([^)]*)\))?\s*(?:@\s*([0-9.e+-]+))?\s*(?:among people ([0-9.e+-]+))?\s*"
 )
 
 
-def _parse_weighted(text: str) -> Weighted:
+def _parse_weighted(text: str, others: Others | None = None) -> Weighted:
     match = _WEIGHTED.fullmatch(text)
     if match is None:
         raise InputError(f"{text!r} is not a relation; write one such as 'context(w=0.8) @ 0.5'")
     name, parameters, alpha, people = match.groups()
-    if name not in BUILT_IN:
-        known = ", ".join(sorted(BUILT_IN))
-        raise UnknownName(f"no relation {name!r}; there are {known}", param="relations")
+    make = _term_factory(name, others)
     pairs = [part.partition("=") for part in (parameters or "").split(",") if part.strip()]
+    if pairs and others and name in others:
+        raise InputError(f"the relation {name!r} has no parameters; write '{name} @ {ALPHA}'")
     try:
-        relation = BUILT_IN[name](**{key.strip(): _parse_value(v.strip()) for key, _, v in pairs})
+        relation = make(**{key.strip(): _parse_value(v.strip()) for key, _, v in pairs})
         weight = ALPHA if alpha is None else float(alpha)
         return Weighted(relation, weight, None if people is None else float(people))
     except (TypeError, ValueError) as error:
