@@ -83,6 +83,15 @@ def test_a_traversal_finds_a_repeated_text_by_the_source_of_its_repetition(memor
     assert hit.source == "b"
 
 
+def test_a_traversal_finds_texts_that_are_not_in_the_tree_yet(memory: Memory) -> None:
+    memory.configure("memtree", method="traversal")
+    for sentence in (SENTENCES[0], "A quokka sleeps."):
+        memory.add(sentence)
+        assert memory.search(sentence)[0].text == sentence
+        assert sentence in memory.context(sentence).text
+        memory.settle()
+
+
 def test_an_exact_repetition_raises_a_counter(memory: Memory) -> None:
     fill(memory)
     before = len(memory.tree.nodes())

@@ -11,7 +11,8 @@ import numpy as np
 from treering.arrays import Floats
 from treering.journal.space import SpaceReader
 from treering.search.context import Candidate
-from treering.search.ranking import Ranking
+from treering.search.ranking import Ranking, top_rows
+from treering.search.relations.contract import MISSING
 from treering.search.rounds import RankedRows, RoundRanking
 from treering.search.searcher import Searcher
 from treering.views.choices import SpaceSettings
@@ -40,7 +41,7 @@ def found_nodes(ranked: NodeRanking, k: int, how: SpaceSettings) -> list[list[Ca
 
     ``how`` has their ``level``, the ``method`` and the ``least`` cosine.
     A round of a chat is one of the k, and has several texts. A traversal finds up to k at each
-    level.
+    level, and up to k of the texts that are not in the tree yet.
     """
     rows = _node_rows(ranked, k, how)
     summaries = [row for row in rows if row >= ranked.wide.texts]
@@ -64,6 +65,8 @@ def _node_rows(ranked: NodeRanking, k: int, how: SpaceSettings) -> list[int]:
             # The filter may leave out this row of the node, but not a repetition of its text.
             same = allowed & (wide.node == wide.node[row])
             rows += [row] if allowed[row] else np.flatnonzero(same)[:1].tolist()
+        rows += top_rows(ranking.scores, k, allowed & (wide.node == MISSING)).tolist()
+        rows.sort(key=lambda row: -float(ranking.scores[row]))
     else:
         rows = ranking.best(k, allowed).tolist()
     if how.least is None:
@@ -72,7 +75,7 @@ def _node_rows(ranked: NodeRanking, k: int, how: SpaceSettings) -> list[int]:
 
 
 def _traversal(ranked: NodeRanking, scores: Floats, k: int) -> list[int]:
-    """The k best at every level among the children of the last k best; the best first."""
+    """The k best at every level among the children of the last k best."""
     tree, row = ranked.tree, ranked.wide.row
     rows: list[int] = []
     level = tree.children(ROOT)
@@ -81,7 +84,7 @@ def _traversal(ranked: NodeRanking, scores: Floats, k: int) -> list[int]:
         best = sorted(made, key=lambda node: -float(scores[row[node]]))[:k]
         rows += (row[node] for node in best)
         level = [child for node in best for child in tree.children(node)]
-    return sorted(rows, key=lambda row: -float(scores[row]))
+    return rows
 
 
 def _show_rows(ranked: NodeRanking, speaks_for: Mapping[int, int]) -> dict[int, list[Candidate]]:
