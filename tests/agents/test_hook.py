@@ -741,6 +741,10 @@ def test_the_log_shows_texts_of_other_spaces_and_lines_of_a_damaged_memory(
     prompt = {"prompt": "How long is the mast of the boat?"}
     assert MAST in put_in(hook("prompt", prompt, "--space", "boat", "--also", "default"))
     assert MAST in treering_command(home, "hook", "log")
+    with Memory.open(server, space="models") as memory:  # of another embedder
+        memory.add("The sail is red.")
+        memory.space("default").forget(source="talk")
+    assert "(forgotten since)" in treering_command(home, "hook", "log")
     server.write_bytes(b"no database" * 1000)
     assert "claude-code prompt  boat: added" in treering_command(home, "hook", "log")
 

@@ -13,7 +13,7 @@ from treering.cli.options import command, group, opt
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.cli.subapps import sub_app
-from treering.errors import TreeringError, UnknownName
+from treering.errors import ModelMismatch, TreeringError, UnknownName
 from treering.hooks import hook_log
 
 if TYPE_CHECKING:
@@ -95,17 +95,17 @@ def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:
     try:
         with Memory.open(memory, space=own, embedder=embedder, llm="none") as opened:
             names = dict.fromkeys([own, *opened.spaces()])  # --also lets a hook recall from others
-            spaces = [opened.space(name) for name in names]
             for entry_id in entry_ids:
-                texts = (_text(space, entry_id, at) for space in spaces)
+                texts = (_text(opened, name, entry_id, at) for name in names)
                 yield f"{entry_id}  {next(filter(None, texts), '(forgotten since)')}"
     except TreeringError as error:
         yield f"the texts cannot be shown: {error}"
 
 
-def _text(memory: Memory, entry_id: str, at: datetime) -> str | None:
-    """Return the text of an entry, marked if it was replaced after a time."""
-    with suppress(UnknownName):
+def _text(opened: Memory, space: str, entry_id: str, at: datetime) -> str | None:
+    """Return the text of an entry of a space, marked if it was replaced after a time."""
+    with suppress(UnknownName, ModelMismatch):
+        memory = opened.space(space)
         text = " ".join(memory.get(entry_id).text.split())[:120]
         changes = memory.history(entry_id)
         is_new = any(change.what == "replaced" and change.at > at for change in changes)
