@@ -116,8 +116,10 @@ def test_explain_shows_terms_that_add_up(filled: Treering) -> None:
 
 
 def test_a_context_without_room_for_anything_says_so(filled: Treering) -> None:
-    result = filled("context", "otter", "--budget", "1")
-    assert (result.stdout, result.stderr) == ("", "0 of 1 tokens, 0 passages\n")
+    for least in ("0", "0.01"):
+        result = filled("context", "otter", "--budget", "1", "--min-confidence", least)
+        assert result.stdout == ""
+        assert "no passage fits the budget\n0 of 1 tokens, 0 passages\n" in result.stderr
     assert record(filled("context", "otter", "--budget", "1", "--json"))["passages"] == []
     unsure = filled("context", "otter", "--budget", "500", "--min-confidence", "1")
     assert "nothing relevant: the surest text has a confidence of" in unsure.stderr

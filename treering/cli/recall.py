@@ -91,8 +91,10 @@ def context(
         passages = memory.context(query, budget=budget, spaces=spaces, **chosen)
     if passages.passages or run.out.as_json:
         run.out.emit(passages, str(passages))
-    if not passages.passages and passages.surest is not None and ranking.min_confidence:
+    if passages.surest is not None and passages.surest < ranking.min_confidence:
         note(f"nothing relevant: the surest text has a confidence of {passages.surest:.2f}")
+    elif not passages.passages:
+        note("nothing found, or no passage fits the budget")
     shown = plural(len(passages.passages), "passage", "passages")
     note(f"{passages.tokens} of {passages.budget} tokens, {shown}")
 
@@ -110,7 +112,7 @@ def brief(run: Run, budget: int = BRIEF_TOKENS) -> None:
     if summary.lines:
         note(f"{summary.tokens} of {summary.budget} tokens")
     else:
-        note(f"nothing to say yet, or not in {budget:,} tokens")
+        note(f"nothing to say yet, or not in {plural(budget, 'token', 'tokens')}")
 
 
 @command(commands, question="The question, or - for standard input.", budget=_PROMPT, also=_ALSO)
