@@ -247,7 +247,7 @@ def _spans(lines: Sequence[Row]) -> Iterator[Span]:
 
 def lines(reader: Reader, memo: Memo) -> dict[int, Entry]:
     """The lines that a memo stands for, in their order, without erased ones."""
-    there = entries.by_seq(reader, entries.seqs_of(reader, reader.space, memo.entry_ids))
+    there = entries.there(reader, entries.seqs_of(reader, reader.space, memo.entry_ids))
     order = memo.entry_ids
     return dict(sorted(there.items(), key=lambda item: order.index(item[1].id)))
 
