@@ -13,7 +13,7 @@ from treering.cli.options import command, group, opt
 from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.cli.subapps import sub_app
-from treering.errors import ModelMismatch, TreeringError, UnknownName
+from treering.errors import TreeringError, UnknownName
 from treering.hooks import hook_log
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:
 
 def _text(opened: Memory, space: str, entry_id: str, at: datetime) -> str | None:
     """Return the text of an entry of a space, marked if it was replaced after a time."""
-    with suppress(UnknownName, ModelMismatch):
+    with suppress(UnknownName):
         memory = opened.space(space)
         text = " ".join(memory.get(entry_id).text.split())[:120]
         changes = memory.history(entry_id)
