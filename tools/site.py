@@ -1,6 +1,6 @@
 """Turn links out of ``docs/`` into links to the repository, for ``make docs``.
 
-The pages link to the README, the changelog and the benchmarks by path, as a checkout and a forge
+The pages link to the README, examples, tests and benchmarks by path, as a checkout and a forge
 need it.
 """
 
@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 _OUTSIDE = re.compile(
-    r"\[(?P<text>[^\]]+)\]\((?:\.\./)+(?P<path>(?:[A-Z]|benchmarks/)[\w./-]*(?:#[\w-]+)?)\)"
+    r"\[(?P<text>[^\]]+)\]\((?:\.\./)+(?P<path>(?:[A-Z]|(?:benchmarks|examples|tests)/)[\w./-]*(?:#[\w-]+)?)\)"
 )
 
 

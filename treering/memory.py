@@ -226,6 +226,9 @@ class Memory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
+        Messages have ``role`` and ``content``, and may have ``name``, ``at``, ``session`` and
+        ``metadata``. Other keys, such as ``tool_calls``, go to the metadata.
+
         A known text or message is not added twice, so a call can be repeated. One is known if its
         source holds one with the same text, role, name, time, session and metadata. Give messages
         an ``at``, so that a later "yes" is a new one. A changed file replaces its entries; texts

@@ -289,8 +289,9 @@ class Forgotten:
     more. ``views`` counts the derived rows that went, by kind, and the erased ``copies``.
 
     ``scrubbed`` is True if no byte of the file or its log holds the text. It is False while another
-    process reads an older state; the rest is removed later. In PostgreSQL it is about rows: the
-    server's log, free room in its pages and its backups are the affair of who runs it.
+    process reads an older state; the next ``forget``, ``settle`` or opening then removes the rest.
+    In PostgreSQL it is about rows: the server's log, free room in its pages and its backups are the
+    affair of who runs it.
 
     ``replies`` may quote the text: their model was shown it, and they share words with it. They
     stay, unless ``forget(..., replies=True)`` erased them, too. ``files`` are those that the

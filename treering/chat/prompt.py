@@ -23,7 +23,10 @@ _ATTEMPTS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class ChatPrompt:
-    """The prompt for a message: send ``messages``, then remember both sides.
+    """The prompt for a message.
+
+    Send ``messages``, which have a ``role`` and ``content``, to your model. Then ``add`` the
+    message and the reply to the source of the conversation.
 
     ``tokens`` is the length of the whole prompt. ``entries`` are the ids of the entries that are
     shown, ``whole`` those among them whose text is shown unchanged.

@@ -18,7 +18,8 @@ class ChatStream(Iterator[str]):
     The message is stored before the model is asked, the reply once its last piece has been read;
     ``answer`` is None until then. ``close()``, or leaving the ``with`` block early, stops the
     model: the unfinished reply is not stored, and the same message can be sent again. To read on
-    then raises InputError. The ``prompt`` is that of a memory without a server.
+    then raises InputError. ``prompt`` is set only for a memory in a file or database, not on a
+    server.
     """
 
     _is_closed = False
