@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Treering, record, records
+from treering.cli.hits import term_parts
+from treering.records import Why
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +115,12 @@ def test_explain_shows_terms_that_add_up(filled: Treering) -> None:
     assert sum(terms.values()) == pytest.approx(score, abs=0.03)
     assert "BM25" in result.stdout
     assert "cosine" in result.stdout
+
+
+def test_a_score_that_is_almost_zero_has_no_sign_of_its_own() -> None:
+    why = Why({"lexical": 0.1, "code": -0.104}, cosine=-0.001)
+    shown = "".join(part if isinstance(part, str) else part[0] for part in term_parts(why, -0.004))
+    assert "score       +0.00" in shown
 
 
 def test_a_context_without_room_for_anything_says_so(filled: Treering) -> None:

@@ -70,7 +70,12 @@ def test_a_rejected_round_may_be_undone(memory: Memory, root: Path) -> None:
     memory.code.record("Raise a ValueError for negative numbers.", root=root, outcome="rejected")
     commit(root, "Work")
     write(root, m=PLAIN)
-    assert not memory.code.check(root=root, depth=0)
+    assert not memory.code.check(root=root)
+    commit(root, "Allow negative numbers")
+    commit(root, "Refuse them after all", m=RESHAPED)
+    write(root, m=PLAIN)
+    (one,) = memory.code.check(root=root).undone  # another change than that of the rejected round
+    assert one.instruction == "Refuse them after all"
 
 
 def test_what_the_message_cites_is_undone_on_purpose(memory: Memory, root: Path) -> None:
@@ -87,6 +92,17 @@ def test_citing_the_commit_that_took_in_a_round_means_the_round(memory: Memory, 
     write(root, m=PLAIN)
     assert memory.code.check(root=root)
     assert not memory.code.check(root=root, message=f"Undoes: {sha[:9]}")
+
+
+def test_a_round_is_cited_by_its_whole_id(memory: Memory, root: Path) -> None:
+    """An id begins with its time: the first digits would excuse all rounds of some seconds."""
+    write(root, m=GUARDED)
+    (block,) = memory.code.record("Refuse negative numbers.", root=root)
+    commit(root, "Work")
+    write(root, m=PLAIN)
+    found = memory.code.check(root=root, depth=0, message=f"Undoes: {block.id[:9]}").undone
+    assert [one.citation for one in found] == [block.id]
+    assert not memory.code.check(root=root, message=f"Undoes: {block.id}")
 
 
 def test_a_virtual_environment_that_nobody_ignores_is_none_of_the_project(
@@ -183,7 +199,7 @@ def test_a_commit_is_part_of_the_last_round_before_it_that_left_its_code(
         guarded = commit(root, "Refuse negative numbers", m=GUARDED)
     write(root, m=PLAIN)  # the code of the first commit, which took in no round
     memory.code.record("Allow them.", root=root)
-    write(root, m=GUARDED)
+    write(root, m=RESHAPED)
     memory.code.record("Refuse them again.", root=root)
     write(root, m=PLAIN)
     memory.code.record("Allow them after all.", root=root)
@@ -201,10 +217,11 @@ def test_a_round_is_recorded_noted_and_told_at_a_terminal(root: Path) -> None:
     write(root, m=GUARDED)
     assert "m.py::half" in run(root, "record", "Raise a ValueError for negative numbers.").stdout
     assert run(root, "log", "half", "--note", "fine").exit_code == 0
+    assert run(root, "log", "half", "--outcome", "accepted").stdout.endswith(" m.py::half\n")
     sha = commit(root, "Refuse negative numbers")
     told = run(root, "log", "half").stdout
     assert "Begin" in told
-    assert "note: fine" in told
+    assert "accepted: fine" in told
     again = run(root, "record", "Again")
     assert (again.exit_code, again.stdout) == (2, "")
     assert "record a change before it is committed" in again.stderr
@@ -221,7 +238,8 @@ def test_at_a_terminal_a_check_says_what_is_undone_and_fails(root: Path) -> None
     result = run(root, "check")
     assert result.exit_code == FOUND
     assert f"undoes: Refuse negative numbers (commit {sha[:9]}" in result.stdout
-    assert 'line 3 then: raise ValueError("negative")' in result.stdout
+    assert 'was line 3: raise ValueError("negative")' in result.stdout
+    assert f"\nUndoes: {sha[:9]}\n" in result.stderr
     found = json.loads(run(root, "check", "--json").stdout)
     assert (found["name"], found["definition"]) == (sha, "half")
     assert not (root.parent / "memory.db").exists()

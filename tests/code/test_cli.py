@@ -53,12 +53,12 @@ def test_log_reads_the_only_indexed_repository_and_suggests_few_names(
     monkeypatch.chdir(repository(tmp_path / "elsewhere", other=many))
     assert "m.py::half" in run("log", "half")
     unknown = CliRunner().invoke(app, ["code", "log", "halve"])
-    assert "m.py::half and 200 others" in " ".join(unknown.stderr.split())
+    assert "near it: m.py::half" in " ".join(unknown.stderr.split())
 
 
 def test_index_search_and_map_from_the_command_line(root: Path) -> None:
-    assert run("index", str(root)).startswith(f"{len(SHOP)} added")
-    assert run("index", str(root)).startswith("0 added, 0 changed, 0 removed")
+    assert run("index", str(root)).startswith(f"{len(SHOP)} files added")
+    assert run("index", str(root)).startswith("0 files added, 0 changed, 0 removed")
     figures = CliRunner().invoke(app, ["stats"]).stdout
     assert f"{len(SHOP)} files of repositories" in figures
     found = run("search", "add the tax", "-k", "1", "--explain")
@@ -84,7 +84,7 @@ def test_indexing_passes_over_the_files_of_the_memory_itself(
     monkeypatch.setenv("TREERING_MEMORY", str(root / "treering.db"))
     (root / "other.db").write_bytes(b"a\0b")
     result = CliRunner().invoke(app, ["code", "index", str(root)])
-    assert result.stdout.startswith(f"{len(SHOP)} added")
+    assert result.stdout.startswith(f"{len(SHOP)} files added")
     assert result.stderr == "skipped other.db: not text\n"
 
 

@@ -185,7 +185,7 @@ def test_a_reply_without_the_definition_is_refused_and_nothing_recorded(file: Pa
 def test_a_definition_that_cannot_be_placed_is_refused(file: Path) -> None:
     memory, _ = opened(file)
     with memory:
-        with pytest.raises(UnknownName, match="nothing is recorded of 'half'"):
+        with pytest.raises(UnknownName, match="nothing is known of 'half'"):
             memory.code.generate(ASKED[0], definition="half")
         for path in ("../m.py", "notes.txt"):
             with pytest.raises(InputError, match="not the path of a source file"):

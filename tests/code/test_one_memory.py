@@ -99,6 +99,16 @@ def test_what_speaks_of_code_is_marked_once_the_index_finds_it_changed_or_gone(
     assert mark.text in ("decode in parser.py is gone", "parse in parser.py has changed")
 
 
+def test_rounds_of_one_file_are_paragraphs_of_a_passage(memory: Memory, root: Path) -> None:
+    write(root, parser=RETRYING)
+    memory.code.record(ASKED, root=root)
+    write(root, parser=RETRYING.replace("return page", "return page.decode()"))
+    memory.code.record("Decode what the server sent.", root=root)
+    context = memory.context("Why does the server retry or decode?", budget=1000)
+    assert [len(passage.hits) for passage in context.passages] == [2]
+    assert "\n\nDecode what the server sent." in context.passages[0].text
+
+
 def test_forgetting_a_round_takes_its_mark_away(memory: Memory, root: Path) -> None:
     memory.add("parse() never retries.", source="chat")
     write(root, parser=RETRYING)

@@ -66,6 +66,23 @@ def test_the_working_tree_is_compared_with_the_commit_and_then_with_the_last_rou
     assert [s.text for s in story[-1].change.deleted] == ["for attempt in range ( 2 ) :"]
 
 
+def test_a_definition_that_is_as_committed_is_not_recorded(memory: Memory, root: Path) -> None:
+    (root / "client.py").write_text(RETRYING)
+    memory.code.record(ASKED, root=root)
+    (root / "client.py").write_text(PLAIN + CLOSING)
+    assert {block.definition for block in memory.code.record("Close files.", root=root)} == {
+        "File",
+        "File.close",
+    }
+
+
+def test_a_rename_is_recorded_once(memory: Memory, root: Path) -> None:
+    (root / "client.py").write_text(PLAIN.replace("def fetch", "def load"))
+    (block,) = memory.code.record("Call it load.", root=root)
+    assert block.definition == "Client.load"
+    assert memory.code.record("Nothing new", root=root) == ()
+
+
 def test_a_text_that_no_process_can_be_given_is_refused(memory: Memory, root: Path) -> None:
     for text in ("a\0b", "\ud800"):
         with pytest.raises(InputError, match="cannot take"):
@@ -87,7 +104,7 @@ def test_a_renamed_and_a_moved_definition_keep_their_story(memory: Memory) -> No
         "Call it load.",
         "Put it into a package.",
     ]
-    with pytest.raises(UnknownName, match=r"nothing is recorded of 'Client.fetch'"):
+    with pytest.raises(UnknownName, match=r"nothing is known of 'Client.fetch'"):
         memory.code.log("Client.fetch")
 
 
@@ -106,6 +123,10 @@ def test_a_note_is_written_later_and_found_by_a_search(memory: Memory) -> None:
     noted = memory.code.note("fetch", "Two were not enough for Friday nights.", outcome="accepted")
     assert (noted.note, noted.outcome) == ("Two were not enough for Friday nights.", "accepted")
     assert memory.code.log("fetch")[-1].note == noted.note
+    rejected = memory.code.note("fetch", "", outcome="rejected")
+    assert (rejected.note, rejected.outcome) == (noted.note, "rejected")
+    with pytest.raises(InputError):
+        memory.code.note("fetch", "")
     hit = memory.search("Friday nights", k=1)[0]
     assert hit.source == "code:client.py"
     assert hit.metadata == {"path": "client.py", "definition": "Client.fetch"}
@@ -145,7 +166,7 @@ def test_all_rounds_of_a_definition_are_forgotten_at_once(memory: Memory) -> Non
     closing = RETRYING.replace("pass", "self.open = False")
     memory.code.record("Close.", before={"client.py": RETRYING}, after={"client.py": closing})
     assert len(memory.code.forget_rounds("fetch").entries) == 1
-    with pytest.raises(UnknownName, match=r"there are records of: client\.py::Client\.close"):
+    with pytest.raises(UnknownName, match="nothing is known of 'fetch'"):
         memory.code.log("fetch")
 
 

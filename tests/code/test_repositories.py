@@ -40,7 +40,7 @@ def test_rounds_of_two_repositories_are_told_apart(memory: Memory, one: Path, ot
     write(other, m=OTHER + "\n\ndef third(n):\n    return n // 3\n")
     assert [made.key for made in memory.code.record("Thirds.", root=other)] == ["m.py::third"]
     write(other, m=OTHER.replace("// 2", "/ 2"))
-    (changed, _) = memory.code.record("Halves need not be whole.", root=other)
+    (changed,) = memory.code.record("Halves need not be whole.", root=other)
     assert [told.instruction for told in memory.code.log("half", root=one)] == [
         "Begin",
         block.instruction,

@@ -28,13 +28,10 @@ from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.memory import CodeMemory
 from treering.views.code.parse.syntax import CodeStatement
 from treering.views.code.rounds.rounds import NOTHING_CHANGED, story_of
-from treering.views.code.rounds.session import SessionBlock
+from treering.views.code.rounds.session import SHORT, SessionBlock
 
 if TYPE_CHECKING:
     from treering.memory import Memory
-
-SHORT = 9
-"""Characters of an id that are shown: enough to cite it by."""
 
 app = sub_app(
     no_args_is_help=True,
@@ -65,7 +62,7 @@ def index(
         receipt = memory.code.index(root, embed=embed, progress=progress)
     run.out.emit(
         receipt,
-        f"{len(receipt.added):,} added, {len(receipt.changed):,} changed, "
+        f"{plural(len(receipt.added), 'file', 'files')} added, {len(receipt.changed):,} changed, "
         f"{len(receipt.removed):,} removed, {receipt.unchanged:,} unchanged",
     )
     skipped = defaultdict[str, list[str]](list)
@@ -175,7 +172,7 @@ def record(
     ),
     git=opt("Commits too.", "--git/--no-git"),
     note_=opt("Write down how its last recorded change was received.", metavar="TEXT"),
-    outcome=opt("With --note: accepted, rejected, or in other words.", metavar="WORD"),
+    outcome=_OUTCOME,
 )
 def log(
     run: Run,
@@ -186,9 +183,9 @@ def log(
     outcome: str = "",
 ) -> None:
     """Print the story of a definition: instructions, changes and notes, oldest first."""
-    if note_ is not None:
+    if note_ is not None or outcome:
         with run.memory() as memory:
-            block = memory.code.note(definition, note_, outcome=outcome)
+            block = memory.code.note(definition, note_ or "", outcome=outcome)
         run.out.emit(_plain(block), f"{block.id} {block.key}")
         return
     if run.is_there:
@@ -253,7 +250,8 @@ def check(
             "are not looked at; `git fetch --unshallow` brings the rest of the history"
         )
     if report:
-        note("if you mean to undo it, cite its id in the commit message")
+        ids = dict.fromkeys(reversal.citation for reversal in report.undone)
+        note(f"if you mean it, add this line to the commit message:\nUndoes: {', '.join(ids)}")
         raise typer.Exit(FOUND)
 
 
@@ -342,7 +340,8 @@ def _story(block: SessionBlock) -> Iterator[Part]:
     asked = block.instruction or "(changed outside of the recorded rounds)"
     is_commit = bool(block.commit) and block.commit == block.id
     origin = "commit" if is_commit else "round"
-    yield f"{when} {origin} {block.id[:SHORT]} {block.key}\n", "bold"
+    name = block.id[:SHORT] if is_commit else block.id
+    yield f"{when} {origin} {name} {block.key}\n", "bold"
     yield "".join(f"  {line}\n" for line in asked.splitlines() if line.strip())
     if block.commit and not is_commit:
         yield f"  commit {block.commit[:SHORT]}: {first_line(block.message)}\n"
@@ -362,18 +361,18 @@ def _sources(some: Iterable[CodeStatement]) -> list[str]:
 
 def _undone(undone: Reversal) -> Iterator[Part]:
     when = f", {undone.at:%Y-%m-%d}" if undone.at else ""
-    yield f"{undone.path}:{undone.line} {undone.definition}\n", "bold"
+    yield f"{undone.path}:{undone.line} {undone.definition}".rstrip() + "\n", "bold"
     asked = first_line(undone.instruction)
-    yield f"  undoes: {asked} ({undone.origin} {undone.name[:SHORT]}{when})\n"
+    yield f"  undoes: {asked} ({undone.origin} {undone.citation}{when})\n"
     for line in undone.then:
-        yield f"  line {line.number} then: {line.text}\n"
+        yield f"  was line {line.number}: {line.text}\n"
     for line in undone.now:
-        yield f"  now {line.number}: {line.text}\n"
+        yield f"  now line {line.number}: {line.text}\n"
 
 
 def _hit(hit: CodeHit, explain: bool) -> Iterator[Part]:
     yield f"{hit.path}:{hit.first_line}-{hit.last_line}", "bold"
-    yield f" {hit.definition}\n{hit.text}"
+    yield f" {hit.definition}".rstrip() + f"\n{hit.text}"
     if explain:
         yield from term_parts(hit.why, hit.score)
     yield "\n"

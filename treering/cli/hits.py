@@ -24,7 +24,7 @@ def hit_parts(
     number: int, hit: Hit, query: str, *, whole: bool = False, explain: bool = False
 ) -> Iterator[Part]:
     """Yield a hit as text: ``whole`` shows all of its lines, ``explain`` the terms of its score."""
-    score = f"{hit.score:5.2f}" if hit.why.is_scored else f"{NO_SCORE:>5}"
+    score = f"{hit.score:z5.2f}" if hit.why.is_scored else f"{NO_SCORE:>5}"
     yield f"{number:2}  {score}  "
     if hit.summary_of:
         yield f"summary of {plural(hit.summary_of, 'text', 'texts')}", "bold"
@@ -100,8 +100,8 @@ def term_parts(why: Why, score: float) -> Iterator[Part]:
     for place, (name, value) in enumerate(terms):
         label, own = raw.get(name, ("", None))
         yield f"\n    {'+' if place else '='} "
-        term = f"{value:+6.2f}" if is_scored else f"{NO_SCORE:>6}"
+        term = f"{value:+z6.2f}" if is_scored else f"{NO_SCORE:>6}"
         yield f"{name:<10} {term}", "green" if value > 0 else "red" if value < 0 else ""
-        yield f"   {label} {own:.2f}" if own is not None else ""
-    total = f"{score:+6.2f}" if is_scored else f"{NO_SCORE:>6}"
+        yield f"   {label} {own:z.2f}" if own is not None else ""
+    total = f"{score:+z6.2f}" if is_scored else f"{NO_SCORE:>6}"
     yield f"\n    = {'score':<10} {total}"

@@ -407,6 +407,8 @@ def _body(members: Sequence[Candidate]) -> str:
             continue
         if body and not body.endswith("\n"):
             body += "\n"
+        if body and hit.kind == "code":
+            body += "\n"  # a round of work on code has lines of its own
         body += show_hit(hit)
     return body.strip("\n")
 

@@ -62,7 +62,6 @@ CODE_HITS: Final = 40
 SHOWN_BLOCKS: Final = 20
 """Definitions that are named of a round; of more, a count is enough."""
 
-SHORT: Final = 12  # of an id: enough for git, and short in a commit message
 
 Reach = Callable[[str], Path]
 """Returns the folder that a client names. Raises AccessDenied unless it may be read."""
@@ -353,7 +352,7 @@ def code_record(
     blocks = memory.code.record(instruction, root=call.reach(root), note=note, outcome=outcome)
     if not blocks:
         return ToolReply(NOTHING_CHANGED)
-    lines = [f"{block.id[:SHORT]} {block.key}" for block in blocks[:SHOWN_BLOCKS]]
+    lines = [f"{block.id} {block.key}" for block in blocks[:SHOWN_BLOCKS]]
     more = len(blocks) - SHOWN_BLOCKS
     return ToolReply("\n".join([*lines, f"… and {more} more"] if more > 0 else lines))
 
@@ -465,6 +464,6 @@ def _fitting_hits(hits: list[CodeHit], budget: int) -> str:
 def _fix_lines(fix: Reversal) -> Iterator[str]:
     """Yield where something is undone, its purpose, and the lost parts."""
     yield f"{fix.path}:{fix.line} {fix.definition}"
-    yield f"undoes: {first_line(fix.instruction)} ({fix.origin} {fix.name[:SHORT]})"
+    yield f"undoes: {first_line(fix.instruction)} ({fix.origin} {fix.citation})"
     yield from (f"then {line.number}: {line.text}" for line in fix.then)
     yield from (f"now {line.number}: {line.text}" for line in fix.now)

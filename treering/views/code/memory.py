@@ -237,6 +237,7 @@ class CodeMemory:
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
 
+        A note or outcome that is empty stays as it was; one of them must be given.
         ``definition`` is ``PATH::NAME``, ``Class.method`` or a last part that is the only one.
         """
         return self._rounds.note(definition, note, outcome)
@@ -273,7 +274,8 @@ class CodeMemory:
         The change is the git working tree at ``root`` against its last commit, or what is
         ``staged``, or that of a range of ``commits`` such as ``main..HEAD`` as a whole. What
         ``message``, or one in the range, cites by its commit or id is undone on purpose, and so is
-        a round whose outcome was ``rejected``. Nothing is run and nothing is written.
+        a round whose outcome was ``rejected``, with the commit that made the same change. A round
+        is cited by its whole id. Nothing is run and nothing is written.
 
         Raises UnknownName, InputError.
         """

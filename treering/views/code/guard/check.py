@@ -29,7 +29,7 @@ from treering.views.code.rounds.history import (
     changes_of,
 )
 from treering.views.code.rounds.recorded import RecordedBlock
-from treering.views.code.rounds.session import SessionBlock, Similarity, conflicts
+from treering.views.code.rounds.session import SHORT, SessionBlock, Similarity, conflicts
 
 KEPT = 0.5
 """A draft that has a smaller share of the behaviour that a round brought loses it: the nearest
@@ -61,6 +61,18 @@ class Reversal:
     origin: Origin
     then: tuple[SourceLine, ...]
     now: tuple[SourceLine, ...]
+
+    @property
+    def citation(self) -> str:
+        """What a commit message names it by: a commit abbreviated, a round by its whole id.
+
+        An id begins with its time, so that rounds recorded in one second look alike.
+        """
+        return self.name[:SHORT] if self.origin == "commit" else self.name
+
+    def is_cited(self, words: tuple[str, ...]) -> bool:
+        """Whether some words of a message cite it."""
+        return self.name in words or (self.origin == "commit" and self.name.startswith(words))
 
     def __str__(self) -> str:
         return "; ".join([self.instruction, *(f"missing: {line.text}" for line in self.then)])
@@ -162,7 +174,7 @@ def _lines(piece: CodePiece, parts: Sequence[CodePart]) -> tuple[SourceLine, ...
     return tuple(SourceLine(piece.line(n), text[n - 1].strip()) for n in numbers if n <= len(text))
 
 
-_CITED = re.compile(r"\b[0-9a-f]{7,40}\b")
+_CITED = re.compile(r"\b[0-9a-f]{7,64}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,15 +235,17 @@ def check(
     compared = 0
     intended = tuple(_CITED.findall(message))
     for was, change in altered:
-        by_commits = earlier[was.key]
+        blocks = [*recorded.states(sequences.get(was.key, ()))]
+        # A rejected round excuses the commit that made the same change, and no other one.
+        rejected = [each.codes for each in changes_of(blocks, rejected=True)]
+        by_commits = [each for each in earlier[was.key] if each.codes not in rejected]
         # Citing a commit cites the rounds that it took in, too.
         cited = {each.after.dense() for each in by_commits if each.name.startswith(intended)}
-        by_rounds = changes_of(recorded.states(sequences.get(was.key, ())))
-        kept = [each for each in by_rounds if each.after.dense() not in cited]
+        kept = [each for each in changes_of(blocks) if each.after.dense() not in cited]
         compared += len(kept)
         # Commits, then rounds: a round says more, so it is reported instead of its commit.
         reports = reversals(change, [*by_commits, *kept], arrived)
-        undone += (report for report in reports if not report.name.startswith(intended))
+        undone += (report for report in reports if not report.is_cited(intended))
     return CheckReport(
         undone=tuple(undone),
         definitions=len(altered),

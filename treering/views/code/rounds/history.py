@@ -45,13 +45,18 @@ class EarlierChange:
     before: CodePiece | None
     after: CodePiece
 
+    @property
+    def codes(self) -> tuple[str, str]:
+        """The code before and after, without blank lines."""
+        return self.before.dense() if self.before else "", self.after.dense()
 
-def changes_of(blocks: Iterable[SessionBlock]) -> list[EarlierChange]:
-    """The changes of one sequence of rounds, oldest first; rejected rounds do not count."""
+
+def changes_of(blocks: Iterable[SessionBlock], *, rejected: bool = False) -> list[EarlierChange]:
+    """The changes of one sequence of rounds, oldest first: the rejected ones, or the others."""
     history = []
     earlier: SessionBlock | None = None
     for block in blocks:
-        if block.instruction and block.code and block.outcome != REJECTED:
+        if block.instruction and block.code and (block.outcome == REJECTED) == rejected:
             was = piece_of(earlier) if earlier is not None and earlier.code else None
             now = piece_of(block)
             history.append(EarlierChange(block.instruction, block.id, block.at, "round", was, now))

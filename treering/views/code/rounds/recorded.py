@@ -9,7 +9,7 @@ metadata, under ``BLOCK``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import PurePosixPath
@@ -23,7 +23,7 @@ from treering.journal.fields import metadata_json
 from treering.journal.writing import Draft
 from treering.records import BLOCK, JSON, Entry
 from treering.split.stream import MAX_ENTRY_CHARS
-from treering.views.code.rounds.session import SessionBlock, with_changes
+from treering.views.code.rounds.session import SHORT, SessionBlock, with_changes
 
 SOURCE = "code:"
 """The source of a block is this and the path of its file."""
@@ -33,7 +33,6 @@ MAX_NEW_CHARS = MAX_ENTRY_CHARS // 4
 
 _IN = " in "
 """Stands between a definition's key and its repository, where the key alone is not enough."""
-_SHORT = 9
 
 SHOWN = 5  # keys in an error: a repository has thousands
 
@@ -189,7 +188,7 @@ def sequences(
     for (where, key), sequence in by_place.items():
         if count[key] + (key in alone) > 1:
             # A folder in full, a commit abbreviated.
-            key += _IN + (where if "/" in where or "\\" in where else where[:_SHORT])
+            key += _IN + (where if "/" in where or "\\" in where else where[:SHORT])
         alone[key] = sequence
     return alone
 
@@ -238,21 +237,13 @@ def find_key(definition: str, keys_known: Iterable[str]) -> str:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise UnknownName(
-            f"{definition!r} can be any of {_some(matches, definition, last)}; give one of these"
-        )
-    raise UnknownName(
-        f"nothing is recorded of {definition!r}; there are records of: "
-        f"{_some(keys, definition, last) or 'none'}"
-    )
-
-
-def _some(keys: Sequence[str], definition: str, last: Mapping[str, str]) -> str:
-    """Return keys in one line: all if they are few, else those with a name like that."""
-    if len(keys) <= SHOWN:
-        return ", ".join(keys)
-    names = {last[key]: key for key in reversed(keys)}
+        others = f" and {len(matches) - SHOWN:,} others" if len(matches) > SHOWN else ""
+        some = ", ".join(matches[:SHOWN]) + others
+        raise UnknownName(f"{definition!r} can be any of {some}; give one of these")
     name = definition.rpartition("::")[2].rpartition(".")[2]
-    near = [names[like] for like in get_close_matches(name, names, SHOWN)]
-    others = f"{len(keys) - len(near):,} others"
-    return f"{', '.join(near)} and {others}" if near else others
+    alike = get_close_matches(name, {*last.values()}, SHOWN)
+    near = [key for like in alike for key in keys if last[key] == like]
+    raise UnknownName(
+        f"nothing is known of {definition!r}; "
+        + (f"near it: {', '.join(near[:SHOWN])}" if near else "no definition has a name like it")
+    )

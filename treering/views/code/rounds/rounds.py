@@ -119,11 +119,14 @@ class Rounds:
     def note(self, definition: str, note: str, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known."""
         check_text(note, "the note")
-        check_text(outcome, "the outcome")
+        if not check_text(outcome, "the outcome") and not note:
+            raise InputError("give a note or an outcome", param="note")
         with self._space.write() as writer:
             sequences = recorded.sequences(recorded.load(writer, writer.id))
             old = sequences[recorded.find_key(definition, sequences)][-1]
-            block = replace(old.block, note=note, outcome=outcome or old.block.outcome)
+            block = replace(
+                old.block, note=note or old.block.note, outcome=outcome or old.block.outcome
+            )
             self._annotate(writer, old, block, "")
         self._build()
         return block
@@ -195,6 +198,7 @@ def _blocks(
 ) -> Iterator[RecordedBlock]:
     """One block to record for each definition that a round changed. ``round_`` lacks code."""
     committed: Committed = dict.fromkeys(before or ())
+    is_tree = after is None
     if after is None:
         assert checkout.history is not None
         before, after, committed = _working_tree(checkout.history.git, every, checkout.names)
@@ -212,9 +216,13 @@ def _blocks(
         is_read = sequence[-1].block.path in paths
         if is_read and (here := checkout.rounds_here(key, sequence)):
             sequences[key] = here
-    old = _pieces_before(all_pieces(before or {}), paths, committed, sequences)
+    old, new = all_pieces(before or {}), all_pieces(after)
+    changed = changes(_pieces_before(old, paths, committed, sequences), new)
+    if is_tree:
+        keys = _uncommitted_keys(old, new, sequences)
+        changed = tuple(each for each in changed if each.piece.key in keys)
     now = datetime.now(UTC)
-    for change_ in changes(old, all_pieces(after)):
+    for change_ in changed:
         piece, was = change_.piece, change_.before
         code_before = _code(was)
         former = was.key if was and was.key != piece.key else ""
@@ -246,6 +254,17 @@ def _working_tree(
     committed = git.texts(head, sorted(old)) if head else {}
     when = {path: git.last_commit_time(head, path) for path in committed if path in sequences}
     return committed, git.texts(WORKING_TREE, sorted(new)), when
+
+
+def _uncommitted_keys(
+    committed: Mapping[str, CodePiece],
+    now: Mapping[str, CodePiece],
+    sequences: Mapping[str, Sequence[RecordedBlock]],
+) -> set[str]:
+    """The definitions that differ from the last commit; a recorded rename deleted none."""
+    renamed = {record.former for sequence in sequences.values() for record in sequence}
+    keys = {each.piece.key for each in changes(committed, now)}
+    return {key for key in keys if key in now or key not in renamed}
 
 
 def _pieces_before(

@@ -18,6 +18,9 @@ from treering.views.code.parse.syntax import CodeStatement, statements
 SAME_INTENT = 0.95
 """τ: instructions at least this similar speak of the same thing (the paper's value)."""
 
+SHORT = 9
+"""Characters of a commit's name that are shown: enough to cite it by."""
+
 Similarity = Callable[[str, str], float]
 """Similarity of two instructions, 1 for the same meaning."""
 
