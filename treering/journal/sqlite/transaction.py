@@ -56,7 +56,8 @@ class SqliteTransaction:
         with translate_errors(self._path):
             if len(rows) < 2:
                 return [self._connection.execute(sql, row).fetchone()[0] for row in rows]
-            self._connection.executemany(sql, rows)
+            # RETURNING would take a fifth of the time of a large add.
+            self._connection.executemany(sql.partition(" RETURNING ")[0], rows)
             [last] = self._connection.execute("SELECT last_insert_rowid()").fetchone()
         # This is the only writer, and each new row gets the number after the highest one.
         return list(range(last - len(rows) + 1, last + 1))
